@@ -1,0 +1,62 @@
+/**
+ * Label, annotation and environment names that manifests and images share. Kthena's names are used where their meaning is the
+ * same; the rest begins with `kvasir.dev/`.
+ */
+
+/** API group of ModelRoute, ModelServer and ExternalModelProvider. */
+export const NETWORKING_GROUP = 'networking.serving.volcano.sh';
+/** API group of AutoscalingPolicy, AutoscalingPolicyBinding, ModelBooster and ModelServing. */
+export const WORKLOAD_GROUP = 'workload.serving.volcano.sh';
+export const API_VERSION = 'v1alpha1';
+export const NETWORKING_API_VERSION = `${NETWORKING_GROUP}/${API_VERSION}`;
+export const WORKLOAD_API_VERSION = `${WORKLOAD_GROUP}/${API_VERSION}`;
+
+export const Labels = {
+  /** Model name of a ModelBooster, on everything it makes. */
+  model: 'kvasir.dev/model',
+  /** GPU pool of a ModelBooster, on its workload and pods. */
+  pool: 'kvasir.dev/pool',
+  /** Kthena's name for `model`, and for `pool`. */
+  kthenaModelName: 'workload.serving.volcano.sh/model-name',
+  kthenaBackendName: 'workload.serving.volcano.sh/backend-name',
+  /** Which Kvasir images act on an object; absent or `kvasir` means ours. */
+  class: 'kvasir.dev/class',
+  partOf: 'app.kubernetes.io/part-of',
+  name: 'app.kubernetes.io/name',
+  component: 'app.kubernetes.io/component',
+  managedBy: 'app.kubernetes.io/managed-by',
+  /** Kthena's ModelServing labels, see its `modelserving.volcano.sh/*`. */
+  modelServingName: 'modelserving.volcano.sh/name',
+  modelServingGroup: 'modelserving.volcano.sh/group-name',
+  modelServingRole: 'modelserving.volcano.sh/role',
+  modelServingRoleId: 'modelserving.volcano.sh/role-id',
+  modelServingEntry: 'modelserving.volcano.sh/entry',
+  modelServingRevision: 'modelserving.volcano.sh/revision',
+  /** Hash of what makes KV of two pods incompatible. */
+  kvRevision: 'kvasir.dev/kv-revision',
+} as const;
+
+export const Annotations = {
+  /** On a pod: it gets no new requests and keeps its streams. */
+  drain: 'kvasir.dev/drain',
+  /** On a policy: `true` stops the autoscaler from acting on it. */
+  pause: 'kvasir.dev/pause',
+  /** On a policy: `true` computes and reports, and writes no scale. */
+  recommendOnly: 'kvasir.dev/recommend-only',
+  /** On a policy: `default` or `kthena`; wins over the autoscaler's configuration. */
+  autoscalerAlgorithm: 'kvasir.dev/autoscaler-algorithm',
+  /** On a pod template: content hash of the configuration that its pods read. */
+  configHash: 'kvasir.dev/config-hash',
+  /** On a pod or workload: GPU class from `src/catalog`, such as `H100-SXM-80GB`. */
+  accelerator: 'kvasir.dev/accelerator',
+  /** On a workload's pods: price of one replica, in currency units per hour, as a decimal string. */
+  costPerReplicaHour: 'kvasir.dev/cost-per-replica-hour',
+  /** On a workload's pods: catalogue name of the model served, such as `Qwen/Qwen3-8B`. */
+  modelShape: 'kvasir.dev/model-shape',
+  /**
+   * On a pod of the preview: container port → port that really listens, as `8000=41234,9090=41235`, on systems that have one
+   * loopback address only.
+   */
+  portMap: 'kvasir.dev/port-map',
+  schedulingGroup: 'scheduling.k8s.io/group-name',
+} as const;
