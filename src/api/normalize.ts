@@ -1,0 +1,88 @@
+import type { TSchema } from '@sinclair/typebox';
+import { fieldPath } from './field-path';
+import { nearestName } from './nearest-name';
+import { error, type Problem, shown } from './problem';
+
+/** A value as the API server would store it, and what it would have to drop or refuse on the way. */
+export interface Normalized {
+  readonly value: unknown;
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Brings `value` into the form that the API server stores: a copy without nulls, with the schema's defaults. Unknown fields are
+ * reported and left out. Values of wrong types are kept for the validator to report.
+ */
+export function normalize(schema: TSchema, value: unknown, path = ''): Normalized {
+  const problems: Problem[] = [];
+  return { value: walk(schema, value, path, problems), problems };
+}
+
+function walk(schema: TSchema, value: unknown, path: string, problems: Problem[]): unknown {
+  if (schema['x-kubernetes-preserve-unknown-fields'] === true) return structuredClone(value);
+  if (Array.isArray(value)) {
+    const items = value.map((item, i) =>
+      schema.items === undefined ? item : walk(schema.items, item, fieldPath(path, i), problems),
+    );
+    problems.push(...duplicates(schema, items, path));
+    return items;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (schema.additionalProperties !== undefined) {
+    // A null in a map is no absent field: the API server refuses it, and so does the validator.
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, walk(schema.additionalProperties, item, fieldPath(path, key), problems)]),
+    );
+  }
+  if (schema.type !== 'object') return value;
+  return walkFields(schema, value, path, problems);
+}
+
+function walkFields(schema: TSchema, value: object, path: string, problems: Problem[]): object {
+  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
+  const fields: [string, unknown][] = [];
+  for (const [key, item] of Object.entries(value)) {
+    const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (property === undefined) problems.push(unknownField(key, Object.keys(properties), path));
+    // A null field is as good as absent: the API server prunes it before it applies defaults.
+    else if (item !== null && item !== undefined) fields.push([key, walk(property, item, fieldPath(path, key), problems)]);
+  }
+  const present = new Set(fields.map(([key]) => key));
+  for (const [key, property] of Object.entries(properties)) {
+    if (!present.has(key) && property.default !== undefined) fields.push([key, structuredClone(property.default)]);
+  }
+  return Object.fromEntries(fields);
+}
+
+function unknownField(key: string, known: readonly string[], path: string): Problem {
+  const nearest = nearestName(key, known);
+  const names = known.length === 0 ? 'no fields are known here' : `known here: ${[...known].sort().join(', ')}`;
+  return error(
+    fieldPath(path, key),
+    'schema/unknown-field',
+    `unknown field ${shown(key)}`,
+    nearest === undefined ? `remove it (${names})` : `did you mean "${nearest}"? Rename or remove it`,
+  );
+}
+
+/** Kubernetes' map-like lists: no two items may have the same keys. */
+function duplicates(schema: TSchema, items: readonly unknown[], path: string): Problem[] {
+  const keys: readonly string[] | undefined = schema['x-kubernetes-list-map-keys'];
+  if (keys === undefined) return [];
+  const seen = new Set<string>();
+  return items.flatMap((item, i) => {
+    const name = JSON.stringify(keys.map((key) => (item as Record<string, unknown> | null)?.[key]));
+    if (!seen.has(name)) {
+      seen.add(name);
+      return [];
+    }
+    return [
+      error(
+        fieldPath(path, i),
+        'schema/duplicate',
+        `a second item with ${keys.join(', ')} ${name.slice(1, -1)}`,
+        'remove one of them',
+      ),
+    ];
+  });
+}
