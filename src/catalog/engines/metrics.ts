@@ -1,0 +1,49 @@
+import { compareVersions } from './version';
+
+/** What a metric tells, whatever an engine calls it. */
+export type MetricConcept =
+  /** Gauge: sequences in the running batch. */
+  | 'running'
+  /** Gauge: requests that wait to be scheduled. */
+  | 'waiting'
+  /** Gauge: share of KV cache in use, 0..1. */
+  | 'kvUsage'
+  /** Histogram in seconds. */
+  | 'timeToFirstToken'
+  /** Histogram in seconds. */
+  | 'interTokenLatency'
+  /** Counter: prompt tokens that were looked up in the prefix cache. */
+  | 'prefixCacheQueries'
+  /** Counter: prompt tokens that were found there. */
+  | 'prefixCacheHits'
+  /** Counter. */
+  | 'promptTokens'
+  /** Counter. */
+  | 'generationTokens'
+  /** Tokens or blocks of KV cache: a gauge, or labels of an info gauge. */
+  | 'kvCapacity'
+  /** Gauge whose newest series lists adapters in its labels. */
+  | 'loraRequests'
+  /** Counter: sequences that lost their KV cache to others. */
+  | 'preemptions';
+
+/** One name of a concept, with the releases that export it. */
+export interface MetricName {
+  /** Family name as `/metrics` writes it, `_total` of counters included. */
+  readonly name: string;
+  readonly type: 'gauge' | 'counter' | 'histogram';
+  /** First release with this name; undefined: as far back as the catalogue looks. */
+  readonly since?: string;
+}
+
+/** Concept → its names, newest first. A concept that the engine does not export is absent. */
+export type MetricTable = Readonly<Partial<Record<MetricConcept, readonly MetricName[]>>>;
+
+/** The name that `version` exports for each concept. */
+export function metricsOfVersion(table: MetricTable, version: string): Readonly<Partial<Record<MetricConcept, MetricName>>> {
+  const entries = Object.entries(table).map(
+    ([concept, names]) =>
+      [concept, names.find(({ since }) => since === undefined || compareVersions(since, version) <= 0)] as const,
+  );
+  return Object.fromEntries(entries.filter(([, name]) => name !== undefined));
+}

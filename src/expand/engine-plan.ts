@@ -1,0 +1,37 @@
+/** What an engine of a pod is, read from its image, command, flags, environment and annotations. Made by `planEngine`. */
+export interface EnginePlan {
+  readonly engine: 'vllm' | 'sglang';
+  /** Version from the image's tag; the newest in the catalogue when the tag says nothing. */
+  readonly version: string;
+  /** Catalogue or hub name of the model, such as `Qwen/Qwen3-8B`. */
+  readonly model: string;
+  /** Names that `/v1/models` lists for the base model; the first is the one in metrics. At least one. */
+  readonly servedModelNames: readonly string[];
+  /** LoRA adapters served from the start, name → path. */
+  readonly adapters: Readonly<Record<string, string>>;
+  /** Port of the HTTP server, 1..65535. */
+  readonly port: number;
+  /** Context length in tokens; undefined: the model's own. */
+  readonly maxModelLen?: number;
+  readonly maxNumSeqs?: number;
+  /** Token budget of a step. */
+  readonly maxNumBatchedTokens?: number;
+  /** Tokens per KV block. */
+  readonly blockSize?: number;
+  /** Blocks of KV cache, when a flag fixes them. */
+  readonly numGpuBlocks?: number;
+  /** Share of GPU memory for weights and KV cache, 0..1. */
+  readonly gpuMemoryUtilization?: number;
+  readonly tensorParallelSize: number;
+  /** GPUs of the pod, from its resource limits; 0 when none are named. */
+  readonly gpus: number;
+  /** Name in `src/catalog/accelerators`, from the pod's annotation or node selector. */
+  readonly accelerator?: string;
+  /** `--enable-prompt-tokens-details` and its like: usage tells cached tokens. */
+  readonly reportsCachedTokens: boolean;
+  readonly enablePrefixCaching: boolean;
+  readonly maxLoras: number;
+  readonly apiKey?: string;
+  /** Seconds that the engine lets running requests finish after SIGTERM; 0: they are cut. */
+  readonly shutdownTimeoutSeconds: number;
+}

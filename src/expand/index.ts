@@ -1,0 +1,10 @@
+export { costPerHourOf } from './cost';
+export type { EnginePlan } from './engine-plan';
+export { type EngineSizing, sizeEngine } from './engine-sizing';
+export { expandWorkload, workloadKindOf } from './expand-workload';
+export { planEngine } from './plan-engine';
+export { authority, type PodAddress, podAddress } from './pod-address';
+export { podChanges } from './pod-changes';
+export { type PodService, type ServingContext, serviceOf } from './serving-context';
+export { victims } from './victims';
+export type { PodChanges, PodTemplateInstance, WorkloadKind, WorkloadPlan } from './workload-plan';

@@ -1,0 +1,26 @@
+/** `kvasir/api`: the kinds, their schemas and rules, and the facts and checks about them. No I/O. */
+export * from './api/autoscaling-policy';
+export * from './api/autoscaling-policy-binding';
+export * from './api/booster-engine';
+export * from './api/bound-policy';
+export * from './api/check-change';
+export * from './api/custom-resource-definitions';
+export * from './api/decode-object';
+export * from './api/external-model-provider';
+export { type ApiKind, type ApiObject, type ApiObjects, apiKindOf, apiKinds, isApiKind } from './api/kinds';
+export * from './api/meta';
+export * from './api/model-booster';
+export * from './api/model-route';
+export * from './api/model-server';
+export * from './api/model-serving';
+export * from './api/pod';
+export * from './api/scale-target';
+export { DEFAULT_PANIC_POLICY, DEFAULT_SCALE_DOWN, DEFAULT_STABLE_POLICY } from './api/scaling-defaults';
+export * from './catalog';
+export type { CheckedObject } from './checks/object-set';
+export { checkReferences } from './checks/references';
+export * from './duration';
+export * from './errors';
+export * from './expand';
+export * from './labels';
+export * from './quantity';
