@@ -1,0 +1,183 @@
+import type { BlockPool } from './block-pool';
+import { knownTokens, type Sequence } from './sequence';
+
+/** Limits of one step. */
+export interface BatchLimits {
+  readonly blockSize: number;
+  readonly maxNumSeqs: number;
+  readonly maxNumBatchedTokens: number;
+  readonly maxLoras: number;
+  readonly enablePrefixCaching: boolean;
+}
+
+/** What one step computes. */
+export interface StepBatch {
+  readonly sequences: readonly Sequence[];
+  /** Uncached prompt tokens, and tokens computed again after a preemption. */
+  readonly prefillTokens: number;
+  readonly decodeSequences: number;
+  /** Tokens of KV that exist before the step and are read by its sequences. */
+  readonly kvTokens: number;
+  /** Sequences that lost their blocks so that others could go on. */
+  readonly preempted: readonly Sequence[];
+  /** Sequences that are part of a step for the first time. */
+  readonly admitted: readonly Sequence[];
+  /** Prompt tokens of `admitted`, and those of them that were found in the prefix cache. */
+  readonly cacheQueries: number;
+  readonly cacheHits: number;
+}
+
+/**
+ * Chooses what the next step computes, as vLLM V1 does: a token budget goes to the running sequences in the order of their admission
+ * (decodes, then the one whose prefill was cut), then to waiting ones whose prefill is cut to what is left. When no block is free for a
+ * running sequence, the one admitted last is preempted: it loses its blocks and waits in front. A preemption stops admission for the step.
+ */
+export class BatchScheduler {
+  /** In order of admission. */
+  readonly running: Sequence[] = [];
+  /** In order of arrival, preempted ones in front. */
+  readonly waiting: Sequence[] = [];
+  /** Waiting sequences that the last step passed over because all adapter slots were taken. */
+  deferred = 0;
+
+  constructor(
+    private readonly pool: BlockPool,
+    private readonly limits: BatchLimits,
+  ) {}
+
+  /** Moves sequences between the queues, takes blocks, and sets `scheduledTokens` of those in the step. Empty when nobody waits or runs. */
+  next(): StepBatch {
+    const sequences: Sequence[] = [];
+    const preempted: Sequence[] = [];
+    const admitted: Sequence[] = [];
+    let budget = this.limits.maxNumBatchedTokens;
+    let prefillTokens = 0;
+    let decodeSequences = 0;
+    let kvTokens = 0;
+    let cacheQueries = 0;
+    let cacheHits = 0;
+
+    const include = (sequence: Sequence, tokens: number): void => {
+      sequence.scheduledTokens = tokens;
+      sequences.push(sequence);
+      budget -= tokens;
+      kvTokens += sequence.computedTokens;
+      if (tokens === 1 && sequence.generatedTokens > 0) decodeSequences += 1;
+      else prefillTokens += tokens;
+    };
+
+    for (let i = 0; i < this.running.length && budget > 0; i++) {
+      const sequence = this.running[i]!;
+      const tokens = Math.min(knownTokens(sequence) - sequence.computedTokens, budget);
+      if (!this.growOrPreempt(sequence, tokens, preempted)) break;
+      include(sequence, tokens);
+    }
+
+    this.deferred = 0;
+    for (
+      let i = 0;
+      preempted.length === 0 && budget > 0 && i < this.waiting.length && this.running.length < this.limits.maxNumSeqs;
+    ) {
+      const sequence = this.waiting[i]!;
+      if (!this.hasAdapterSlot(sequence)) {
+        this.deferred += 1;
+        i += 1;
+        continue;
+      }
+      const hits = this.lookUp(sequence);
+      const hitTokens = hits.length * this.limits.blockSize;
+      const tokens = Math.min(knownTokens(sequence) - hitTokens, budget);
+      if (!this.admit(sequence, hits, tokens)) break;
+      this.waiting.splice(i, 1);
+      this.running.push(sequence);
+      sequence.state = 'running';
+      if (!sequence.wasScheduled) {
+        cacheQueries += knownTokens(sequence);
+        cacheHits += hitTokens;
+        sequence.wasScheduled = true;
+        sequence.hitTokens = hitTokens;
+        admitted.push(sequence);
+      }
+      include(sequence, tokens);
+    }
+    return { sequences, prefillTokens, decodeSequences, kvTokens, preempted, admitted, cacheQueries, cacheHits };
+  }
+
+  /** Takes a sequence out of its queue and gives its blocks back. */
+  remove(sequence: Sequence): void {
+    for (const queue of [this.running, this.waiting]) {
+      const at = queue.indexOf(sequence);
+      if (at >= 0) queue.splice(at, 1);
+    }
+    this.dropBlocks(sequence);
+  }
+
+  private growOrPreempt(sequence: Sequence, tokens: number, preempted: Sequence[]): boolean {
+    while (!this.grow(sequence, tokens)) {
+      const victim = this.running.pop()!;
+      this.dropBlocks(victim);
+      victim.computedTokens = 0;
+      victim.preemptions += 1;
+      victim.state = 'waiting';
+      this.waiting.unshift(victim);
+      preempted.push(victim);
+      if (victim === sequence) return false;
+    }
+    return true;
+  }
+
+  /** Takes the blocks that `tokens` more need, all or none. */
+  private grow(sequence: Sequence, tokens: number): boolean {
+    const { blockSize, enablePrefixCaching } = this.limits;
+    const end = sequence.computedTokens + tokens;
+    const missing = Math.ceil(end / blockSize) - sequence.blocks.length;
+    if (missing > this.pool.free) return false;
+    for (let i = 0; i < missing; i++) sequence.blocks.push(this.pool.take());
+    if (enablePrefixCaching) {
+      for (const full = Math.floor(end / blockSize); sequence.cachedBlocks < full; sequence.cachedBlocks++) {
+        this.pool.cache(sequence.blocks[sequence.cachedBlocks]!, sequence.request.blockKey(sequence.cachedBlocks));
+      }
+    }
+    return true;
+  }
+
+  /** Blocks of the longest cached prefix. The last token is always computed, since its logits are needed. */
+  private lookUp(sequence: Sequence): readonly number[] {
+    const blocks: number[] = [];
+    if (!this.limits.enablePrefixCaching) return blocks;
+    const most = Math.floor((knownTokens(sequence) - 1) / this.limits.blockSize);
+    for (let i = 0; i < most; i++) {
+      const block = this.pool.find(sequence.request.blockKey(i));
+      if (block < 0) break;
+      blocks.push(block);
+    }
+    return blocks;
+  }
+
+  private admit(sequence: Sequence, hits: readonly number[], tokens: number): boolean {
+    const { blockSize } = this.limits;
+    const needed = Math.ceil((hits.length * blockSize + tokens) / blockSize) - hits.length;
+    let idleHits = 0;
+    for (const block of hits) if (this.pool.references(block) === 0) idleHits += 1;
+    if (needed + idleHits > this.pool.free) return false;
+    for (const block of hits) this.pool.share(block);
+    sequence.blocks = [...hits];
+    sequence.cachedBlocks = hits.length;
+    sequence.computedTokens = hits.length * blockSize;
+    return this.grow(sequence, tokens);
+  }
+
+  private hasAdapterSlot(sequence: Sequence): boolean {
+    const { adapter } = sequence.request;
+    if (adapter === undefined) return true;
+    const taken = new Set<string>();
+    for (const { request } of this.running) if (request.adapter !== undefined) taken.add(request.adapter);
+    return taken.has(adapter) || taken.size < this.limits.maxLoras;
+  }
+
+  private dropBlocks(sequence: Sequence): void {
+    this.pool.release(sequence.blocks);
+    sequence.blocks = [];
+    sequence.cachedBlocks = 0;
+  }
+}

@@ -1,0 +1,151 @@
+import type { EnginePlan } from '../../../src/expand/engine-plan';
+import type { Clock } from '../../lib/clock';
+import type { EngineCore, StepReport } from '../engine-core';
+import { engineLimits } from '../engine-limits';
+import type { EngineOutcome, EngineRequest } from '../engine-request';
+import type { FaceMetrics } from '../face-context';
+import { Generation } from '../generation';
+import { Exposition, Histogram, labels } from '../metrics/exposition';
+
+/** Upper bounds as recorded, in seconds. */
+const FIRST_TOKEN = [0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, 400];
+const PER_TOKEN = [
+  0.002, 0.004, 0.006, 0.008, 0.01, 0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8,
+];
+const REQUEST = [...FIRST_TOKEN, 600, 1200, 1800, 2400];
+const QUEUE = [
+  0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100, 200, 300, 400, 500, 600,
+  700, 800, 900, 1000, 1200, 1400, 1600, 1800, 2000, 2500, 3000,
+];
+/** SGLang measures its throughput over this many decode steps. */
+const THROUGHPUT_STEPS = 40;
+
+/** Series that SGLang keeps for streamed and other requests apart. */
+interface ByStreaming {
+  promptTokens: number;
+  generationTokens: number;
+  requests: number;
+  readonly timeToFirstToken: Histogram;
+  readonly endToEnd: Histogram;
+}
+
+/** SGLang's `/metrics`, under the names of 0.5.23. */
+export class SglangMetrics implements FaceMetrics {
+  private readonly engine: { readonly engine_type: string; readonly model_name: string };
+  private readonly byStreaming = new Map<boolean, ByStreaming>();
+  private readonly interTokenLatency = new Histogram(PER_TOKEN);
+  private readonly queueTime = new Histogram(QUEUE);
+  private cachedTokens = 0;
+  private aborted = 0;
+  private hitRate = 0;
+  private throughput = 0;
+  private window = { steps: 0, tokens: 0, busyMs: 0 };
+
+  constructor(private readonly options: { readonly plan: EnginePlan; readonly clock: Clock; readonly core: () => EngineCore }) {
+    this.engine = { engine_type: 'unified', model_name: options.plan.servedModelNames[0]! };
+  }
+
+  arrived(): void {}
+
+  token(generation: Generation, atMs: number): void {
+    const { lastTokenAtMs, input } = generation;
+    if (lastTokenAtMs === undefined) this.of(input.streams).timeToFirstToken.observe((atMs - input.arrivedAtMs) / 1000);
+    else this.interTokenLatency.observe((atMs - lastTokenAtMs) / 1000);
+  }
+
+  ended(generation: Generation, outcome: EngineOutcome): void {
+    if (outcome.kind === 'aborted') this.aborted += 1;
+    if (outcome.kind !== 'finished') return;
+    const series = this.of(generation.input.streams);
+    series.requests += 1;
+    series.promptTokens += generation.promptTokens;
+    series.generationTokens += outcome.generatedTokens;
+    series.endToEnd.observe((outcome.atMs - generation.input.arrivedAtMs) / 1000);
+    this.cachedTokens += outcome.cachedTokens;
+  }
+
+  answered(): void {}
+
+  onAdmitted(request: EngineRequest, atMs: number, cachedTokens: number): void {
+    this.hitRate = cachedTokens / request.promptTokens;
+    if (request instanceof Generation) this.queueTime.observe((atMs - request.input.arrivedAtMs) / 1000);
+  }
+
+  onStep({ decodeSequences, startMs, endMs }: StepReport): void {
+    if (decodeSequences === 0) return;
+    const { window } = this;
+    window.steps += 1;
+    window.tokens += decodeSequences;
+    window.busyMs += endMs - startMs;
+    if (window.steps < THROUGHPUT_STEPS) return;
+    this.throughput = window.busyMs > 0 ? (window.tokens / window.busyMs) * 1000 : 0;
+    this.window = { steps: 0, tokens: 0, busyMs: 0 };
+  }
+
+  render(): string {
+    const stats = this.options.core().stats();
+    const { blockSize } = engineLimits(this.options.plan);
+    const out = new Exposition();
+    const ranked = labels({ ...this.engine, moe_ep_rank: 0, pp_rank: 0, tp_rank: 0 });
+    const own = labels(this.engine);
+    const gauge = (name: string, help: string, value: number): void => out.gauge(`sglang:${name}`, help, [[ranked, value]]);
+    gauge('max_total_num_tokens', 'Tokens that the KV cache holds.', stats.totalBlocks * blockSize);
+    gauge('num_running_reqs', 'Requests in the batch.', stats.running);
+    gauge('num_queue_reqs', 'Requests that wait.', stats.waiting);
+    gauge('gen_throughput', 'Tokens generated per second.', stats.running === 0 ? 0 : this.throughput);
+    gauge('cache_hit_rate', 'Share of the last prompt that was cached.', this.hitRate);
+    gauge('token_usage', 'Share of the KV cache in use, 0 to 1.', stats.kvUsage);
+    gauge('num_used_tokens', 'Tokens in use in the KV cache.', stats.usedBlocks * blockSize);
+    const split = [...this.byStreaming].map(
+      ([streams, series]) =>
+        [labels({ engine_type: 'unified', is_streaming: String(streams), model_name: this.engine.model_name }), series] as const,
+    );
+    out.counter(
+      'sglang:prompt_tokens',
+      'Prompt tokens.',
+      split.map(([text, series]) => [text, series.promptTokens]),
+    );
+    out.counter(
+      'sglang:generation_tokens',
+      'Generated tokens.',
+      split.map(([text, series]) => [text, series.generationTokens]),
+    );
+    out.counter(
+      'sglang:num_requests',
+      'Requests that finished.',
+      split.map(([text, series]) => [text, series.requests]),
+    );
+    out.counter('sglang:num_aborted_requests', 'Requests that were aborted.', [[own, this.aborted]]);
+    out.counter('sglang:cached_tokens', 'Prompt tokens found in the cache.', [
+      [labels({ cache_source: 'device', ...this.engine }), this.cachedTokens],
+    ]);
+    out.histogram(
+      'sglang:time_to_first_token_seconds',
+      'From arrival to the first token.',
+      split.map(([text, series]) => [text, series.timeToFirstToken]),
+    );
+    out.histogram(
+      'sglang:e2e_request_latency_seconds',
+      'From arrival to the end.',
+      split.map(([text, series]) => [text, series.endToEnd]),
+    );
+    out.histogram('sglang:inter_token_latency_seconds', 'From token to token.', [[own, this.interTokenLatency]]);
+    out.histogram('sglang:queue_time_seconds', 'From arrival to the first step.', [[ranked, this.queueTime]]);
+    return out.text();
+  }
+
+  private of(streams: boolean): ByStreaming {
+    let series = this.byStreaming.get(streams);
+    if (series === undefined) {
+      series = {
+        promptTokens: 0,
+        generationTokens: 0,
+        requests: 0,
+        timeToFirstToken: new Histogram(FIRST_TOKEN),
+        endToEnd: new Histogram(REQUEST),
+      };
+      this.byStreaming.set(streams, series);
+    }
+    return series;
+  }
+}
