@@ -57,7 +57,7 @@ function decode<K extends ApiKind>(kind: K, input: Fields, file: string | undefi
   const problems: Problem[] = [
     ...metadataRules(metadata as ObjectMeta),
     ...normalized.problems.map(statusIsNotWritten),
-    ...validateSchema(schema, value),
+    ...validateSchema(schema, value).filter(({ code, field }) => code !== 'schema/required' || !normalized.misspelt.has(field)),
   ];
   // Rules may rely on the types that the schema promises.
   if (!problems.some(isError)) problems.push(...rules(value as unknown as ApiObjects[K]));

@@ -7,6 +7,13 @@ import { error, type Problem, shown } from './problem';
 export interface Normalized {
   readonly value: unknown;
   readonly problems: readonly Problem[];
+  /** Paths of known fields that unknown ones were most likely meant to be: they are not missing, they are misspelt. */
+  readonly misspelt: ReadonlySet<string>;
+}
+
+interface Notes {
+  readonly problems: Problem[];
+  readonly misspelt: Set<string>;
 }
 
 /**
@@ -14,38 +21,38 @@ export interface Normalized {
  * reported and left out. Values of wrong types are kept for the validator to report.
  */
 export function normalize(schema: TSchema, value: unknown, path = ''): Normalized {
-  const problems: Problem[] = [];
-  return { value: walk(schema, value, path, problems), problems };
+  const notes: Notes = { problems: [], misspelt: new Set() };
+  return { value: walk(schema, value, path, notes), ...notes };
 }
 
-function walk(schema: TSchema, value: unknown, path: string, problems: Problem[]): unknown {
+function walk(schema: TSchema, value: unknown, path: string, notes: Notes): unknown {
   if (schema['x-kubernetes-preserve-unknown-fields'] === true) return structuredClone(value);
   if (Array.isArray(value)) {
     const items = value.map((item, i) =>
-      schema.items === undefined ? item : walk(schema.items, item, fieldPath(path, i), problems),
+      schema.items === undefined ? item : walk(schema.items, item, fieldPath(path, i), notes),
     );
-    problems.push(...duplicates(schema, items, path));
+    notes.problems.push(...duplicates(schema, items, path));
     return items;
   }
   if (typeof value !== 'object' || value === null) return value;
   if (schema.additionalProperties !== undefined) {
     // A null in a map is no absent field: the API server refuses it, and so does the validator.
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, walk(schema.additionalProperties, item, fieldPath(path, key), problems)]),
+      Object.entries(value).map(([key, item]) => [key, walk(schema.additionalProperties, item, fieldPath(path, key), notes)]),
     );
   }
   if (schema.type !== 'object') return value;
-  return walkFields(schema, value, path, problems);
+  return walkFields(schema, value, path, notes);
 }
 
-function walkFields(schema: TSchema, value: object, path: string, problems: Problem[]): object {
+function walkFields(schema: TSchema, value: object, path: string, notes: Notes): object {
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const fields: [string, unknown][] = [];
   for (const [key, item] of Object.entries(value)) {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    if (property === undefined) problems.push(unknownField(key, Object.keys(properties), path));
+    if (property === undefined) noteUnknownField(key, Object.keys(properties), path, notes);
     // A null field is as good as absent: the API server prunes it before it applies defaults.
-    else if (item !== null && item !== undefined) fields.push([key, walk(property, item, fieldPath(path, key), problems)]);
+    else if (item !== null && item !== undefined) fields.push([key, walk(property, item, fieldPath(path, key), notes)]);
   }
   const present = new Set(fields.map(([key]) => key));
   for (const [key, property] of Object.entries(properties)) {
@@ -54,14 +61,17 @@ function walkFields(schema: TSchema, value: object, path: string, problems: Prob
   return Object.fromEntries(fields);
 }
 
-function unknownField(key: string, known: readonly string[], path: string): Problem {
+function noteUnknownField(key: string, known: readonly string[], path: string, notes: Notes): void {
   const nearest = nearestName(key, known);
+  if (nearest !== undefined) notes.misspelt.add(fieldPath(path, nearest));
   const names = known.length === 0 ? 'no fields are known here' : `known here: ${[...known].sort().join(', ')}`;
-  return error(
-    fieldPath(path, key),
-    'schema/unknown-field',
-    `unknown field ${shown(key)}`,
-    nearest === undefined ? `remove it (${names})` : `did you mean "${nearest}"? Rename or remove it`,
+  notes.problems.push(
+    error(
+      fieldPath(path, key),
+      'schema/unknown-field',
+      `unknown field ${shown(key)}`,
+      nearest === undefined ? `remove it (${names})` : `did you mean "${nearest}"? Rename or remove it`,
+    ),
   );
 }
 
