@@ -1,0 +1,93 @@
+import { type KubeObject, keyOf } from '../../../src/api/meta';
+import { GROUP_OF_KIND } from '../kinds';
+import type { Freshness, Kind, KindMap, ObjectQuery, Objects } from '../objects';
+import { kindKeyOf, type ObjectStore, refOf } from './object-store';
+
+interface Subscription {
+  readonly listener: (keys: ReadonlySet<string>) => void;
+  pending: Set<string>;
+}
+
+/** The store as images read it. The store is the source of truth itself, so the view is never older than 0 ms. */
+export class ObjectsView implements Objects {
+  private readonly lists = new Map<Kind, readonly KubeObject[]>();
+  private readonly subscriptions = new Map<string, Set<Subscription>>();
+  private delivery: NodeJS.Immediate | undefined;
+  private isSynced = false;
+  private readonly unlisten: () => void;
+
+  constructor(private readonly store: ObjectStore) {
+    this.unlisten = store.listen((object) => this.note(object));
+  }
+
+  list<K extends Kind>(kind: K, query: ObjectQuery = {}): readonly KindMap[K][] {
+    const all = this.listAll(kind);
+    const { namespace, labels } = query;
+    if (namespace === undefined && labels === undefined) return all;
+    const wanted = Object.entries(labels ?? {});
+    return all.filter(
+      ({ metadata }) =>
+        (namespace === undefined || metadata.namespace === namespace) &&
+        wanted.every(([key, value]) => metadata.labels?.[key] === value),
+    );
+  }
+
+  get<K extends Kind>(kind: K, namespace: string, name: string): KindMap[K] | undefined {
+    return this.store.get({ group: GROUP_OF_KIND[kind], kind, namespace, name }) as KindMap[K] | undefined;
+  }
+
+  changed(kind: Kind, listener: (keys: ReadonlySet<string>) => void): () => void {
+    const kindKey = kindKeyOf({ group: GROUP_OF_KIND[kind], kind });
+    const subscriptions = this.subscriptions.get(kindKey) ?? new Set();
+    this.subscriptions.set(kindKey, subscriptions);
+    const subscription: Subscription = { listener, pending: new Set() };
+    subscriptions.add(subscription);
+    return () => {
+      subscriptions.delete(subscription);
+    };
+  }
+
+  freshness(_kind: Kind): Freshness {
+    return { isSynced: this.isSynced, ageMs: 0 };
+  }
+
+  /** The first full read of the manifests is in the store. */
+  markSynced(): void {
+    this.isSynced = true;
+  }
+
+  close(): void {
+    this.unlisten();
+    this.subscriptions.clear();
+    if (this.delivery !== undefined) clearImmediate(this.delivery);
+  }
+
+  private listAll<K extends Kind>(kind: K): readonly KindMap[K][] {
+    let list = this.lists.get(kind);
+    if (list === undefined) {
+      list = Object.freeze([...this.store.list({ group: GROUP_OF_KIND[kind], kind })]);
+      this.lists.set(kind, list);
+    }
+    return list as readonly KindMap[K][];
+  }
+
+  private note(object: KubeObject): void {
+    this.lists.delete(object.kind as Kind);
+    const subscriptions = this.subscriptions.get(kindKeyOf(refOf(object)));
+    if (subscriptions === undefined || subscriptions.size === 0) return;
+    for (const { pending } of subscriptions) pending.add(keyOf(object));
+    this.delivery ??= setImmediate(() => this.deliver());
+  }
+
+  private deliver(): void {
+    this.delivery = undefined;
+    for (const subscriptions of this.subscriptions.values()) {
+      for (const subscription of [...subscriptions]) {
+        const keys = subscription.pending;
+        if (keys.size === 0 || !subscriptions.has(subscription)) continue;
+        subscription.pending = new Set();
+        subscription.listener(keys);
+      }
+    }
+  }
+}

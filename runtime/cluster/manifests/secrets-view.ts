@@ -1,0 +1,32 @@
+import { type KubeObject, keyOf } from '../../../src/api/meta';
+import type { Secrets } from '../cluster';
+import type { ObjectStore } from './object-store';
+
+interface Secret extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+  readonly stringData?: Readonly<Record<string, string>>;
+}
+
+/** Secrets of the manifests. `stringData` wins over `data`, as in the API server. */
+export class SecretsView implements Secrets {
+  constructor(private readonly store: ObjectStore) {}
+
+  byLabel(key: string, value: string): ReadonlyMap<string, Readonly<Record<string, Buffer>>> {
+    const found = new Map<string, Readonly<Record<string, Buffer>>>();
+    for (const object of this.store.list({ group: '', kind: 'Secret' })) {
+      if (object.metadata.labels?.[key] === value) found.set(keyOf(object), decoded(object));
+    }
+    return found;
+  }
+}
+
+function decoded({ data, stringData }: Secret): Readonly<Record<string, Buffer>> {
+  return Object.freeze({
+    ...mapped(data, (text) => Buffer.from(text, 'base64')),
+    ...mapped(stringData, (text) => Buffer.from(text, 'utf8')),
+  });
+}
+
+function mapped(entries: Readonly<Record<string, string>> | undefined, decode: (text: string) => Buffer): Record<string, Buffer> {
+  return Object.fromEntries(Object.entries(entries ?? {}).map(([key, text]) => [key, decode(String(text))]));
+}
