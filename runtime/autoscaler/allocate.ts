@@ -1,0 +1,122 @@
+import type { KubeObject } from '../../src/api/meta';
+import type { TargetRef } from '../cluster/scaling';
+import type { Decision } from './decide/decision';
+import type { Observed, TargetHandle } from './observe/observe';
+import type { Policy } from './policy';
+
+/** What a policy wants, before it is known whether it may have it. */
+export type Recommended =
+  | Extract<Observed, { kind: 'unseen' }>
+  | {
+      readonly kind: 'decided';
+      readonly policy: Policy;
+      readonly decision: Decision;
+      readonly handles: readonly TargetHandle[];
+    };
+
+/** Why a decision is not carried out. */
+export type Hold =
+  | { readonly reason: 'TargetConflict'; readonly message: string }
+  | { readonly reason: 'ForeignController'; readonly message: string }
+  | { readonly reason: 'Paused'; readonly message: string }
+  | { readonly reason: 'RecommendOnly'; readonly message: string };
+
+/** One change to make, with the version of the target that the decision was made on. */
+export type Write =
+  | { readonly kind: 'scale'; readonly target: TargetRef; readonly version: string; readonly from: number; readonly to: number }
+  | {
+      readonly kind: 'roles';
+      readonly target: TargetRef;
+      readonly version: string;
+      readonly from: Readonly<Record<string, number>>;
+      readonly to: Readonly<Record<string, number>>;
+    };
+
+export type Allocated =
+  | Extract<Recommended, { kind: 'unseen' }>
+  | (Extract<Recommended, { kind: 'decided' }> & { readonly hold?: Hold; readonly writes: readonly Write[] });
+
+/** Who else scales objects of the cluster. */
+export interface ForeignScaler {
+  /** `HorizontalPodAutoscaler namespace/name`. */
+  readonly name: string;
+  readonly target: Pick<TargetRef, 'kind' | 'namespace' | 'name'>;
+}
+
+/**
+ * Settles over all policies at once who may write what: of several policies on one target the oldest acts, and nobody acts on a target
+ * that a HorizontalPodAutoscaler scales. `recommended` is in order of precedence. Pure.
+ */
+export function allocate(recommended: readonly Recommended[], foreign: readonly ForeignScaler[]): readonly Allocated[] {
+  const owners = new Map<string, Policy>();
+  return recommended.map((item): Allocated => {
+    const { policy } = item;
+    const taken = policy.units.flatMap((unit) => {
+      const owner = owners.get(claimOf(unit.target));
+      return owner === undefined ? [] : [{ owner, target: unit.target }];
+    });
+    if (taken.length === 0) for (const { target } of policy.units) owners.set(claimOf(target), policy);
+    if (item.kind === 'unseen') return item;
+    const hold = taken[0] === undefined ? (heldByForeign(policy, foreign) ?? heldByUser(policy)) : conflict(taken[0]);
+    return { ...item, ...(hold !== undefined && { hold }), writes: hold === undefined ? writesOf(item) : [] };
+  });
+}
+
+function claimOf({ kind, apiVersion, namespace, name }: TargetRef): string {
+  return `${apiVersion.split('/')[0]}/${kind}/${namespace}/${name}`;
+}
+
+function conflict({ owner, target }: { readonly owner: Policy; readonly target: TargetRef }): Hold {
+  const message = `${owner.name} is older and scales ${target.kind} ${target.namespace}/${target.name}; delete one of the two`;
+  return { reason: 'TargetConflict', message };
+}
+
+function heldByForeign(policy: Policy, foreign: readonly ForeignScaler[]): Hold | undefined {
+  for (const { target } of policy.units) {
+    const scaler = foreign.find(
+      (other) =>
+        other.target.kind === target.kind && other.target.namespace === target.namespace && other.target.name === target.name,
+    );
+    if (scaler === undefined) continue;
+    const message = `${scaler.name} scales ${target.kind} ${target.namespace}/${target.name}; delete one of the two`;
+    return { reason: 'ForeignController', message };
+  }
+  return undefined;
+}
+
+function heldByUser({ isPaused, isRecommendOnly }: Policy): Hold | undefined {
+  if (isPaused) return { reason: 'Paused', message: 'the annotation kvasir.dev/pause is true' };
+  if (isRecommendOnly) return { reason: 'RecommendOnly', message: 'the annotation kvasir.dev/recommend-only is true' };
+  return undefined;
+}
+
+function writesOf({ policy, decision, handles }: Extract<Recommended, { kind: 'decided' }>): readonly Write[] {
+  const changed = decision.units.flatMap((unit, i) =>
+    unit.desired === unit.current ? [] : [{ unit, named: policy.units[i]!, handle: handles[i]! }],
+  );
+  const [first] = changed;
+  if (first === undefined) return [];
+  if (policy.spec.target.kind === 'disaggregated') {
+    const from = Object.fromEntries(changed.map(({ unit }) => [unit.name, unit.current]));
+    const to = Object.fromEntries(changed.map(({ unit }) => [unit.name, unit.desired]));
+    return [{ kind: 'roles', target: first.named.target, version: first.handle.version, from, to }];
+  }
+  return changed.map(({ unit, named, handle }) => ({
+    kind: 'scale',
+    target: named.target,
+    version: handle.version,
+    from: unit.current,
+    to: unit.desired,
+  }));
+}
+
+/** The scaler that a HorizontalPodAutoscaler is; undefined when it names no target. */
+export function foreignScalerOf(object: KubeObject): ForeignScaler | undefined {
+  const { spec } = object as KubeObject & {
+    readonly spec?: { readonly scaleTargetRef?: { readonly kind?: string; readonly name?: string } };
+  };
+  const { kind, name } = spec?.scaleTargetRef ?? {};
+  if (kind === undefined || name === undefined) return undefined;
+  const namespace = object.metadata.namespace ?? 'default';
+  return { name: `${object.kind} ${namespace}/${object.metadata.name}`, target: { kind, namespace, name } };
+}

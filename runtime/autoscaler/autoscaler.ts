@@ -1,0 +1,179 @@
+import type { AutoscalerConfig } from '../../src/config/autoscaler-config';
+import type { AutoscalerCluster } from '../cluster/cluster';
+import type { Clock, Timer } from '../lib/clock';
+import type { ListenAddress } from '../lib/http-listen';
+import type { Logger } from '../lib/logger';
+import { Metrics } from '../lib/metrics';
+import { startMetricsServer } from '../lib/metrics-server';
+import { foreignScalerOf } from './allocate';
+import { Memories } from './memories';
+import { HttpReader } from './observe/http-reader';
+import { PageArchive } from './observe/page-archive';
+import { PodPages } from './observe/pod-pages';
+import type { Policy } from './policy';
+import { readPolicies } from './read-policies';
+import { AutoscalerMetrics } from './report/autoscaler-metrics';
+import { startDebugServer } from './report/debug-server';
+import { type ExplainedRound, ExplainRing } from './report/explain-ring';
+import { Reporter } from './report/reporter';
+import { round } from './round';
+
+export interface AutoscalerOptions {
+  readonly cluster: AutoscalerCluster;
+  /** All of the autoscaler's time; a faster one makes rounds, windows and limits pass faster. */
+  readonly clock: Clock;
+  readonly config: AutoscalerConfig;
+  readonly log: Logger;
+  /** Where `/metrics` is served. @default nowhere */
+  readonly metricsListen?: ListenAddress;
+  /** Where health and explanations are served. @default nowhere */
+  readonly debugListen?: ListenAddress;
+  /** Whether `/metrics` also tells Node's own figures. @default false */
+  readonly processMetrics?: boolean;
+  /** Called once per policy and round. */
+  readonly onDecision?: (round: ExplainedRound) => void;
+}
+
+export interface RunningAutoscaler {
+  readonly metricsAddress?: ListenAddress;
+  readonly debugAddress?: ListenAddress;
+  /** Resolves when one round has ended. */
+  whenFirstRound(): Promise<void>;
+  /** The last rounds, oldest first. @param policy `namespace/name`; undefined: every policy. */
+  explain(policy?: string): readonly ExplainedRound[];
+  /** Ends the round in progress, then every timer and socket. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the autoscaler: a round at once, then one each `syncPeriodMs`.
+ *
+ * @throws KvasirError when an address cannot be had.
+ */
+export async function startAutoscaler(options: AutoscalerOptions): Promise<RunningAutoscaler> {
+  const { cluster, config, log } = options;
+  const metrics = new Metrics();
+  if (options.processMetrics === true) metrics.withProcessMetrics();
+  const ring = new ExplainRing(config.explainedRounds);
+  const loop = new Loop(options, new AutoscalerMetrics(metrics), ring);
+  const metricsServer = options.metricsListen && (await startMetricsServer(metrics, options.metricsListen));
+  const debugServer =
+    options.debugListen &&
+    (await startDebugServer({ ring, isReady: () => loop.hasRun }, options.debugListen).catch(async (error: unknown) => {
+      await metricsServer?.close();
+      throw error;
+    }));
+  loop.start();
+  log.info(
+    { syncPeriodMs: config.syncPeriodMs, algorithm: config.algorithm, leader: cluster.leadership.held() },
+    'autoscaler started',
+  );
+  return {
+    ...(metricsServer && { metricsAddress: metricsServer.address }),
+    ...(debugServer && { debugAddress: debugServer.address }),
+    whenFirstRound: () => loop.firstRound,
+    explain: (policy) => ring.rounds(policy),
+    close: async () => {
+      await loop.stop();
+      await Promise.all([metricsServer?.close(), debugServer?.close()]);
+      log.info('autoscaler ended');
+    },
+  };
+}
+
+/** Runs rounds one after the other. */
+class Loop {
+  hasRun = false;
+  readonly firstRound: Promise<void>;
+  private settleFirst: () => void = () => {};
+  private readonly http: HttpReader;
+  private readonly archive: PageArchive;
+  private readonly memories = new Memories();
+  private readonly reporter: Reporter;
+  private timer: Timer | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private isStopped = false;
+
+  constructor(
+    private readonly options: AutoscalerOptions,
+    private readonly metrics: AutoscalerMetrics,
+    ring: ExplainRing,
+  ) {
+    const { cluster, clock, config, log, onDecision } = options;
+    this.http = new HttpReader(clock, { timeoutMs: config.scrapeTimeoutMs, concurrency: config.scrapeConcurrency });
+    this.archive = new PageArchive(config.metricWindowMs);
+    const { status, events } = cluster;
+    this.reporter = new Reporter({ clock, status, events, metrics, ring, log, ...(onDecision && { onDecision }) });
+    this.firstRound = new Promise((resolve) => {
+      this.settleFirst = resolve;
+    });
+  }
+
+  start(): void {
+    this.running = this.turn();
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.timer?.cancel();
+    await this.running;
+    await this.http.close();
+    this.settleFirst();
+  }
+
+  private async turn(): Promise<void> {
+    const { clock, config, log } = this.options;
+    const startedMs = clock.monotonic();
+    try {
+      if (await this.runRound(startedMs)) {
+        this.hasRun = true;
+        this.settleFirst();
+      }
+    } catch (error) {
+      log.error({ err: error }, 'a round failed; the next one starts afresh');
+    }
+    if (this.isStopped) return;
+    // Before the first round the view may still be filling: look again soon.
+    const periodMs = this.hasRun ? config.syncPeriodMs : Math.min(config.syncPeriodMs, 1000);
+    this.timer = clock.after(periodMs - (clock.monotonic() - startedMs), () => {
+      this.running = this.turn();
+    });
+  }
+
+  /** @returns false when there was nothing to look at yet, or another process is the leader. */
+  private async runRound(atMs: number): Promise<boolean> {
+    const { cluster, clock, config } = this.options;
+    const { objects, scaling, leadership } = cluster;
+    const seen = (['AutoscalingPolicy', 'AutoscalingPolicyBinding', 'Pod'] as const).map((kind) => objects.freshness(kind));
+    if (!leadership.held() || seen.some(({ isSynced }) => !isSynced)) return false;
+
+    const { policies, unusable } = readPolicies(
+      objects.list('AutoscalingPolicy'),
+      objects.list('AutoscalingPolicyBinding'),
+      config,
+    );
+    this.memories.keepOnly(policies);
+    this.reporter.keepOnly(new Set([...policies, ...unusable].map(({ id }) => id)));
+
+    const { http, archive } = this;
+    const pages = new PodPages({ clock, http, archive, families: familiesOf(policies) });
+    const isViewStale = seen.some(({ ageMs }) => ageMs > 2 * config.syncPeriodMs);
+    await round(policies, {
+      view: { atMs, isViewStale, objects, scaling, http, pages, percentile: config.histogramPercentile },
+      memories: this.memories,
+      foreign: objects.list('HorizontalPodAutoscaler').flatMap((object) => foreignScalerOf(object) ?? []),
+      leadership,
+      reporter: this.reporter,
+    });
+    for (const policy of unusable) await this.reporter.reportUnusable(policy);
+
+    pages.finish();
+    this.metrics.endRound((clock.monotonic() - atMs) / 1000, await pages.tally());
+    return true;
+  }
+}
+
+function familiesOf(policies: readonly Policy[]): ReadonlySet<string> {
+  const queries = policies.flatMap((policy) => policy.units.flatMap((unit) => unit.queries));
+  return new Set(queries.flatMap(({ source }) => (source.kind === 'pod' ? [source.family] : [])));
+}

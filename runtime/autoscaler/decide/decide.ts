@@ -1,0 +1,19 @@
+import type { Decided, Memory } from './decision';
+import { decideDisaggregated } from './disaggregated';
+import { decideHeterogeneous } from './heterogeneous';
+import { decideHomogeneous } from './homogeneous';
+import type { Observation } from './observation';
+import type { PolicySpec } from './spec';
+
+/** What a policy wants after one round, and what it remembers for the next. Pure: same inputs, same answer. */
+export function decide(spec: PolicySpec, observation: Observation, memory: Memory): Decided {
+  const { target } = spec;
+  switch (target.kind) {
+    case 'homogeneous':
+      return decideHomogeneous(spec, target.unit, observation, memory);
+    case 'heterogeneous':
+      return decideHeterogeneous(spec, target, observation, memory);
+    case 'disaggregated':
+      return decideDisaggregated(spec, target, observation, memory);
+  }
+}

@@ -1,0 +1,93 @@
+import type { Limit } from './behavior';
+import type { Decided, Memory, UnitDecision } from './decision';
+import type { Observation, UnitObservation } from './observation';
+import { type RatioRepair, repairRatio } from './ratio';
+import { clamp } from './rules';
+import { decideCount } from './scaler';
+import type { PolicySpec, RatioSpec, TargetSpec, UnitSpec } from './spec';
+
+/** Sizes each role by its own load, then repairs the ratio of the two. */
+export function decideDisaggregated(
+  spec: PolicySpec,
+  target: Extract<TargetSpec, { kind: 'disaggregated' }>,
+  observation: Observation,
+  memory: Memory,
+): Decided {
+  const sized = target.roles.map((role, i) => sizeRole(spec, role, observation.units[i]!, observation, memory));
+  const nextMemory = Object.fromEntries(
+    sized.flatMap(({ unit, history }) => (history === undefined ? [] : [[unit.name, history]])),
+  );
+  const isAnyUnknown = sized.some(({ isDecided }) => !isDecided);
+  if (isAnyUnknown && spec.algorithm.name === 'kthena') {
+    const units = sized.map(({ unit }) => ({ ...unit, desired: unit.current, limits: [] }));
+    return { decision: { units, isRatioAdjusted: false, isRatioViolated: false }, memory };
+  }
+  const { units, repair } = withRatio(
+    target,
+    sized.map(({ unit }) => unit),
+  );
+  const decided = observation.isViewStale ? units.map(withoutScaleDown) : units;
+  return {
+    decision: { units: decided, isRatioAdjusted: repair?.isAdjusted ?? false, isRatioViolated: repair?.isViolated ?? false },
+    memory: nextMemory,
+  };
+}
+
+function sizeRole(spec: PolicySpec, role: UnitSpec, seen: UnitObservation, round: Observation, memory: Memory) {
+  const { current, metrics, unreadyPods } = seen;
+  if (role.min === role.max && role.min > 0) {
+    const unit: UnitDecision = {
+      name: role.name,
+      current,
+      recommended: role.min,
+      desired: role.min,
+      mode: 'Stable',
+      verdicts: [],
+      limits: [],
+    };
+    return { unit, history: undefined, isDecided: true };
+  }
+  const demand = { current, bounds: role, tolerance: spec.tolerance, metrics, unreadyPods, targets: 1 };
+  const { count, history } = decideCount(spec, demand, memory[role.name], round);
+  const { recommended, replicas, mode, verdicts, limits } = count;
+  const unit: UnitDecision = {
+    name: role.name,
+    current,
+    ...(recommended !== undefined && { recommended }),
+    desired: replicas,
+    mode,
+    verdicts,
+    limits,
+  };
+  return { unit, history, isDecided: count.isDecided };
+}
+
+function withRatio(
+  { roles, ratio }: { readonly roles: readonly UnitSpec[]; readonly ratio?: RatioSpec },
+  units: readonly UnitDecision[],
+): { readonly units: readonly UnitDecision[]; readonly repair?: RatioRepair } {
+  const numerator = roles.findIndex((role) => role.name === ratio?.numeratorRole);
+  const denominator = roles.findIndex((role) => role.name === ratio?.denominatorRole);
+  if (ratio === undefined || numerator < 0 || denominator < 0) return { units };
+  const repair = repairRatio(
+    { numerator: units[numerator]!.desired, denominator: units[denominator]!.desired },
+    { numerator: roles[numerator]!, denominator: roles[denominator]! },
+    ratio,
+  );
+  const repaired = units.map((unit, i) => {
+    const to = i === numerator ? repair.numerator : i === denominator ? repair.denominator : clamp(unit.desired, roles[i]!);
+    if (to === unit.desired) return unit;
+    const limit: Limit = { rule: 'ratio', from: unit.desired, to };
+    return { ...unit, desired: to, limits: [...unit.limits, limit] };
+  });
+  return { units: repaired, repair };
+}
+
+function withoutScaleDown(unit: UnitDecision): UnitDecision {
+  if (unit.desired >= unit.current) return unit;
+  return {
+    ...unit,
+    desired: unit.current,
+    limits: [...unit.limits, { rule: 'stale-view', from: unit.desired, to: unit.current }],
+  };
+}

@@ -1,0 +1,70 @@
+import { combineUnits } from './combine';
+import type { Decided, Memory } from './decision';
+import type { History } from './history';
+import { blockOrder, placeOnPools } from './kthena/block-order';
+import type { Observation } from './observation';
+import { clamp } from './rules';
+import { decideCount } from './scaler';
+import type { PolicySpec, PoolSpec, TargetSpec } from './spec';
+
+const TOTAL = 'total';
+
+/** Sizes the sum of several pools by their common load, then lays it on the pools in the order of Kthena's cost blocks. */
+export function decideHeterogeneous(
+  spec: PolicySpec,
+  target: Extract<TargetSpec, { kind: 'heterogeneous' }>,
+  observation: Observation,
+  memory: Memory,
+): Decided {
+  const { pools, costExpansionRatePercent } = target;
+  const { units } = observation;
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const demand = {
+    current: sum(units.map((unit) => unit.current)),
+    bounds: { min: sum(pools.map((pool) => pool.min)), max: sum(pools.map((pool) => pool.max)) },
+    tolerance: spec.tolerance,
+    metrics: combineUnits(units),
+    unreadyPods: sum(units.map((unit) => unit.unreadyPods)),
+    targets: units.length,
+  };
+  const { count, history } = decideCount(spec, demand, memory[TOTAL], observation);
+  const blocks = blockOrder(pools, costExpansionRatePercent);
+  const placed = count.isDecided
+    ? placeOnPools(pools, blocks, count.replicas)
+    : units.map((unit, i) => clampUnlessKthena(unit.current, pools[i]!, spec));
+  const recommended = count.recommended === undefined ? undefined : placeOnPools(pools, blocks, count.recommended);
+  return {
+    decision: {
+      units: pools.map((pool, i) => {
+        const current = units[i]!.current;
+        const isHeld = observation.isViewStale && placed[i]! < current;
+        return {
+          name: pool.name,
+          current,
+          ...(recommended !== undefined && { recommended: recommended[i]! }),
+          desired: isHeld ? current : placed[i]!,
+          mode: count.mode,
+          verdicts: count.verdicts,
+          limits: count.limits,
+        };
+      }),
+      isRatioAdjusted: false,
+      isRatioViolated: false,
+    },
+    memory: {
+      [TOTAL]: spec.algorithm.name === 'kthena' && count.isDecided ? withoutRawRecommendation(history, count.replicas) : history,
+    },
+  };
+}
+
+/** Without a metric the bounds of each pool still hold; Kthena then does nothing. */
+function clampUnlessKthena(current: number, pool: PoolSpec, spec: PolicySpec): number {
+  return spec.algorithm.name === 'kthena' ? current : clamp(current, pool);
+}
+
+/** Kthena keeps the corrected total where the raw recommendation belongs. */
+function withoutRawRecommendation(history: History, corrected: number): History {
+  const last = history.recommendations.at(-1);
+  if (last === undefined) return history;
+  return { ...history, recommendations: [...history.recommendations.slice(0, -1), { atMs: last.atMs, replicas: corrected }] };
+}

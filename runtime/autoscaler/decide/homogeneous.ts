@@ -1,0 +1,32 @@
+import type { Decided, Memory } from './decision';
+import type { Observation } from './observation';
+import { decideCount } from './scaler';
+import type { PolicySpec, UnitSpec } from './spec';
+
+/** Sizes one target by the load of its replicas. */
+export function decideHomogeneous(spec: PolicySpec, unit: UnitSpec, observation: Observation, memory: Memory): Decided {
+  const [seen] = observation.units;
+  if (seen === undefined) throw new RangeError('an observation of a homogeneous target has one unit');
+  const { current, metrics, unreadyPods } = seen;
+  const demand = { current, bounds: unit, tolerance: spec.tolerance, metrics, unreadyPods, targets: 1 };
+  const { count, history } = decideCount(spec, demand, memory[unit.name], observation);
+  const { recommended, replicas, mode, verdicts, limits } = count;
+  return {
+    decision: {
+      units: [
+        {
+          name: unit.name,
+          current,
+          ...(recommended !== undefined && { recommended }),
+          desired: replicas,
+          mode,
+          verdicts,
+          limits,
+        },
+      ],
+      isRatioAdjusted: false,
+      isRatioViolated: false,
+    },
+    memory: { [unit.name]: history },
+  };
+}

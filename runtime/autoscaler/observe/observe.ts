@@ -1,0 +1,152 @@
+import { selects } from '../../../src/api/meta';
+import type { Pod } from '../../../src/api/pod';
+import { Labels } from '../../../src/labels';
+import type { Objects } from '../../cluster/objects';
+import type { Scaling } from '../../cluster/scaling';
+import type { MetricReading, Observation, UnitObservation } from '../decide/observation';
+import type { MetricQuery, Policy, PolicyUnit } from '../policy';
+import type { HttpReader } from './http-reader';
+import { kthenaReading } from './kthena-reading';
+import type { PodPages } from './pod-pages';
+import { queryPrometheus } from './prometheus-query';
+import type { AskedPod, Reading } from './reading';
+import { replicaReading } from './replica-reading';
+import { podState, replicaOf, targetPods } from './target-pods';
+
+/** Why a policy's target could not be read. */
+export interface Problem {
+  readonly reason: 'TargetMissing' | 'TargetForbidden' | 'TargetUnreadable' | 'RoleMissing';
+  readonly message: string;
+}
+
+/** A target as it was read, and the version that a later write must still find. */
+export interface TargetHandle {
+  readonly uid: string;
+  readonly version: string;
+}
+
+export type Observed =
+  | {
+      readonly kind: 'seen';
+      readonly policy: Policy;
+      readonly observation: Observation;
+      readonly handles: readonly TargetHandle[];
+    }
+  | { readonly kind: 'unseen'; readonly policy: Policy; readonly problem: Problem };
+
+/** What one round looks with. */
+export interface RoundView {
+  /** Monotonic time at which the round began. */
+  readonly atMs: number;
+  readonly isViewStale: boolean;
+  readonly objects: Objects;
+  readonly scaling: Scaling;
+  readonly http: HttpReader;
+  readonly pages: PodPages;
+  /** Percentile that histograms are read at. */
+  readonly percentile: number;
+}
+
+/** Reads a policy's targets and every metric of them. */
+export async function observe(policy: Policy, view: RoundView): Promise<Observed> {
+  const read = await Promise.all(policy.units.map((unit) => observeUnit(policy, unit, view)));
+  const problem = read.find((unit) => 'reason' in unit);
+  if (problem !== undefined && 'reason' in problem) return { kind: 'unseen', policy, problem };
+  const units = read.flatMap((unit) => ('reason' in unit ? [] : [unit]));
+  return {
+    kind: 'seen',
+    policy,
+    observation: { atMs: view.atMs, isViewStale: view.isViewStale, units: units.map(({ seen }) => seen) },
+    handles: units.map(({ handle }) => handle),
+  };
+}
+
+interface ReadUnit {
+  readonly seen: UnitObservation;
+  readonly handle: TargetHandle;
+}
+
+interface ScaleView extends TargetHandle {
+  readonly current: number;
+  readonly selector: Readonly<Record<string, string>>;
+}
+
+async function observeUnit(policy: Policy, unit: PolicyUnit, view: RoundView): Promise<ReadUnit | Problem> {
+  const scale = unit.role === undefined ? await readScale(unit, view.scaling) : readRole(unit, unit.role, view.objects);
+  if ('reason' in scale) return scale;
+  const { current, selector, ...handle } = scale;
+  const reading = policy.spec.algorithm.name === 'kthena' ? kthenaReading : replicaReading;
+  const pods = targetPods(view.objects, unit, selector);
+  const metrics = await Promise.all(
+    unit.queries.map(async (query) => ({
+      name: query.name,
+      targetValue: query.targetValue,
+      reading: await readMetric(query, pods, unit, reading, view),
+    })),
+  );
+  const unreadyPods = reading.countUnready(pods.map((pod) => ({ pod, replica: replicaOf(pod, unit.role) })));
+  return { seen: { name: unit.name, current, metrics, unreadyPods }, handle };
+}
+
+async function readMetric(
+  { source }: MetricQuery,
+  pods: readonly Pod[],
+  unit: PolicyUnit,
+  reading: Reading,
+  view: RoundView,
+): Promise<MetricReading> {
+  switch (source.kind) {
+    case 'none':
+      return { kind: 'missing', reason: 'metricSources does not say where it is read' };
+    case 'prometheus':
+      return queryPrometheus(source.prometheus, view.http);
+    case 'pod': {
+      const { port, uri, labelSelector } = source.pod;
+      const chosen = labelSelector === undefined ? pods : pods.filter((pod) => selects(labelSelector, pod.metadata.labels));
+      const asked = await Promise.all(
+        chosen.map(async (pod): Promise<AskedPod> => {
+          const replica = replicaOf(pod, unit.role);
+          return podState(pod) === 'ready' ? { pod, replica, page: await view.pages.read(pod, port, uri) } : { pod, replica };
+        }),
+      );
+      return reading.read(asked, { family: source.family, percentile: view.percentile, isPerGroup: unit.role !== undefined });
+    }
+  }
+}
+
+async function readScale({ target }: PolicyUnit, scaling: Scaling): Promise<ScaleView | Problem> {
+  const outcome = await scaling.read(target);
+  const what = `${target.kind} ${target.namespace}/${target.name}`;
+  switch (outcome.kind) {
+    case 'found': {
+      const { uid, version, desired, selector } = outcome.value;
+      return { uid, version, current: desired, selector };
+    }
+    case 'gone':
+      return { reason: 'TargetMissing', message: `${what} does not exist; create it or correct targetRef` };
+    case 'forbidden':
+      return { reason: 'TargetForbidden', message: `reading the scale of ${what} is forbidden: ${outcome.message}` };
+    case 'throttled':
+      return { reason: 'TargetUnreadable', message: `reading the scale of ${what} was throttled` };
+    case 'invalid':
+    case 'unavailable':
+      return { reason: 'TargetUnreadable', message: `the scale of ${what} could not be read: ${outcome.message}` };
+  }
+}
+
+/** Replicas of a role are read where they are written: in the ModelServing, with its version. */
+function readRole({ target }: PolicyUnit, role: string, objects: Objects): ScaleView | Problem {
+  const serving = objects.get('ModelServing', target.namespace, target.name);
+  const what = `${target.kind} ${target.namespace}/${target.name}`;
+  if (serving === undefined) {
+    return { reason: 'TargetMissing', message: `${what} does not exist; create it or correct targetRef` };
+  }
+  const found = serving.spec.template.roles.find(({ name }) => name === role);
+  if (found === undefined) return { reason: 'RoleMissing', message: `${what} has no role ${role}; correct the name of the role` };
+  return {
+    uid: serving.metadata.uid ?? '',
+    version: serving.metadata.resourceVersion ?? '',
+    current: found.replicas ?? 1,
+    selector: { [Labels.modelServingName]: serving.metadata.name },
+  };
+}

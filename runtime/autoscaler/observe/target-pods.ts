@@ -1,0 +1,44 @@
+import { selects } from '../../../src/api/meta';
+import { isPodReady, type Pod } from '../../../src/api/pod';
+import { Labels } from '../../../src/labels';
+import type { Objects } from '../../cluster/objects';
+import type { PolicyUnit } from '../policy';
+
+/** Whether a pod can be asked, or why not. */
+export type PodState = 'ready' | 'unready' | 'terminating' | 'failed';
+
+export function podState(pod: Pod): PodState {
+  if (pod.metadata.deletionTimestamp !== undefined) return 'terminating';
+  if (pod.status?.phase === 'Failed') return 'failed';
+  return isPodReady(pod) ? 'ready' : 'unready';
+}
+
+export function hasRestarted(pod: Pod): boolean {
+  return (pod.status?.containerStatuses ?? []).some(({ restartCount }) => restartCount > 0);
+}
+
+const LWS_WORKER_INDEX = 'leaderworkerset.sigs.k8s.io/worker-index';
+
+/**
+ * Pods of a target that serve requests: of a group of several pods only the one that clients talk to. An empty selector selects nothing,
+ * since it would select the whole namespace.
+ */
+export function targetPods(
+  objects: Objects,
+  { target, role }: Pick<PolicyUnit, 'target' | 'role'>,
+  selector: Readonly<Record<string, string>>,
+): readonly Pod[] {
+  const labels = role === undefined ? selector : { ...selector, [Labels.modelServingRole]: role };
+  if (Object.keys(labels).length === 0) return [];
+  const pods = objects.list('Pod', { namespace: target.namespace, labels });
+  const heads = pods.filter((pod) => (pod.metadata.labels?.[LWS_WORKER_INDEX] ?? '0') === '0');
+  const entries = heads.filter((pod) => selects({ matchLabels: { [Labels.modelServingEntry]: 'true' } }, pod.metadata.labels));
+  return entries.length > 0 ? entries : heads;
+}
+
+/** Which replica of its target a pod belongs to. */
+export function replicaOf(pod: Pod, role: string | undefined): string {
+  const labels = pod.metadata.labels ?? {};
+  const group = role === undefined ? labels[Labels.modelServingGroup] : labels[Labels.modelServingRoleId];
+  return group ?? pod.metadata.uid ?? pod.metadata.name;
+}

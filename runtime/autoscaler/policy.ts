@@ -1,0 +1,50 @@
+import type { AutoscalingPolicy, PodMetricSource, PrometheusMetricSource } from '../../src/api/autoscaling-policy';
+import type { AutoscalingPolicyBinding } from '../../src/api/autoscaling-policy-binding';
+import type { TargetRef } from '../cluster/scaling';
+import type { MetricTarget } from './decide/rules';
+import type { PolicySpec } from './decide/spec';
+
+/** Where one metric of one unit is read. */
+export type MetricQuery = MetricTarget & {
+  readonly source:
+    | { readonly kind: 'pod'; readonly pod: PodMetricSource; readonly family: string }
+    | { readonly kind: 'prometheus'; readonly prometheus: PrometheusMetricSource }
+    /** The policy names the metric and says nowhere where it is read. */
+    | { readonly kind: 'none' };
+};
+
+/** A thing with a replica count, as a policy names it. */
+export interface PolicyUnit {
+  readonly name: string;
+  readonly target: TargetRef;
+  /** Role of the target that this unit is; undefined: the whole target. */
+  readonly role?: string;
+  readonly queries: readonly MetricQuery[];
+}
+
+/** A policy, or a binding with the policy that it refers to, in the form that a round works on. Units are in the order of `spec`'s. */
+export interface Policy {
+  /** Unique among policies and bindings; changes when one is deleted and made again. */
+  readonly id: string;
+  /** What status and Events are written on. */
+  readonly object: AutoscalingPolicy | AutoscalingPolicyBinding;
+  /** `Kind namespace/name`. */
+  readonly name: string;
+  readonly spec: PolicySpec;
+  readonly units: readonly PolicyUnit[];
+  readonly isPaused: boolean;
+  readonly isRecommendOnly: boolean;
+  /** `spec.slo` is there, which nothing acts on. */
+  readonly hasSlo: boolean;
+  /** Changes with every edit of the specification. */
+  readonly revision: string;
+}
+
+/** A policy or binding that cannot be acted on as it is written. */
+export interface UnusablePolicy {
+  readonly id: string;
+  readonly object: Policy['object'];
+  readonly name: string;
+  readonly reason: 'PolicyMissing' | 'TargetInvalid';
+  readonly message: string;
+}

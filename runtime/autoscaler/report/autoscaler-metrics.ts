@@ -1,0 +1,85 @@
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Metrics } from '../../lib/metrics';
+import type { Allocated } from '../allocate';
+import type { Applied } from '../apply/apply';
+import type { UnitDecision } from '../decide/decision';
+import type { Claim } from './conditions';
+
+/** The autoscaler's own metrics. Gauges tell the last round only, so that a deleted policy leaves none behind. */
+export class AutoscalerMetrics {
+  private readonly replicas: Gauge;
+  private readonly conditions: Gauge;
+  private readonly scales: Counter;
+  private readonly scrapes: Counter;
+  private readonly roundSeconds: Histogram;
+  private readonly reported: {
+    readonly policy: string;
+    readonly units: readonly UnitDecision[];
+    readonly claims: readonly Claim[];
+  }[] = [];
+
+  constructor({ registry }: Metrics) {
+    const registers = [registry];
+    this.replicas = new Gauge({
+      name: 'kvasir_autoscaler_replicas',
+      help: 'Replicas per policy and target: current, recommended by metrics, desired after all rules.',
+      labelNames: ['policy', 'target', 'of'],
+      registers,
+    });
+    this.conditions = new Gauge({
+      name: 'kvasir_autoscaler_condition',
+      help: '1 for each condition of a policy that holds.',
+      labelNames: ['policy', 'condition', 'reason'],
+      registers,
+    });
+    this.scales = new Counter({
+      name: 'kvasir_autoscaler_scales_total',
+      help: 'Replica counts written.',
+      labelNames: ['policy', 'direction'],
+      registers,
+    });
+    this.scrapes = new Counter({
+      name: 'kvasir_autoscaler_scrapes_total',
+      help: 'Metrics pages asked for.',
+      labelNames: ['result'],
+      registers,
+    });
+    this.roundSeconds = new Histogram({
+      name: 'kvasir_autoscaler_round_seconds',
+      help: 'Length of a round.',
+      buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
+      registers,
+    });
+  }
+
+  report({ policy, ...allocated }: Allocated, { written }: Applied, claims: readonly Claim[]): void {
+    const name = policy.name;
+    this.reported.push({ policy: name, units: allocated.kind === 'decided' ? allocated.decision.units : [], claims });
+    for (const write of written) {
+      const changes =
+        write.kind === 'scale'
+          ? [write.to - write.from]
+          : Object.keys(write.to).map((role) => write.to[role]! - write.from[role]!);
+      for (const change of changes) this.scales.inc({ policy: name, direction: change > 0 ? 'up' : 'down' });
+    }
+  }
+
+  /** Shows what was reported since the last call, at once, so that no scrape sees half a round. */
+  endRound(seconds: number, { asked, failed }: { readonly asked: number; readonly failed: number }): void {
+    this.replicas.reset();
+    this.conditions.reset();
+    for (const { policy, units, claims } of this.reported.splice(0)) {
+      for (const { name: target, current, recommended, desired } of units) {
+        this.replicas.set({ policy, target, of: 'current' }, current);
+        this.replicas.set({ policy, target, of: 'desired' }, desired);
+        if (recommended !== undefined) this.replicas.set({ policy, target, of: 'recommended' }, recommended);
+      }
+      for (const { type, reason, status } of claims) {
+        if (status === 'True') this.conditions.set({ policy, condition: type, reason }, 1);
+      }
+    }
+    this.roundSeconds.observe(seconds);
+    this.scrapes.inc({ result: 'answered' }, asked - failed);
+    this.scrapes.inc({ result: 'failed' }, failed);
+  }
+}

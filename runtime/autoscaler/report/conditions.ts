@@ -1,0 +1,120 @@
+import type { Condition } from '../../../src/api/meta';
+import type { Allocated } from '../allocate';
+import type { Applied } from '../apply/apply';
+import type { Limit } from '../decide/behavior';
+import type { UnitDecision } from '../decide/decision';
+import type { UnusablePolicy } from '../policy';
+
+/** A condition before it is known since when it holds. */
+export type Claim = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/**
+ * What a policy's conditions say after a round. Pure. Messages hold no live figures, so that they change only when something changes; a
+ * conflict is no condition, since the next round mends it.
+ */
+export function conditionsOf(allocated: Allocated, applied: Applied): readonly Claim[] {
+  const { policy } = allocated;
+  if (allocated.kind === 'unseen') {
+    const { reason, message } = allocated.problem;
+    const isLost = reason === 'TargetMissing' || reason === 'RoleMissing';
+    return [
+      claim('Ready', false, reason, message),
+      isLost
+        ? claim('TargetFound', false, 'TargetInvalid', message)
+        : { ...claim('TargetFound', false, reason, message), status: 'Unknown' },
+    ];
+  }
+  const { decision, hold } = allocated;
+  const missing = decision.units.flatMap((unit) => unit.verdicts.filter((verdict) => verdict.replicas === undefined));
+  const limit = decision.units.flatMap((unit) => unit.limits).at(-1);
+  const slo = policy.hasSlo ? 'spec.slo is not acted on; metrics are' : '';
+  const none = decision.units.find((unit) => unit.recommended === undefined);
+  const lasting = applied.failure?.reason === 'ScaleConflict' ? undefined : applied.failure;
+  const failure = hold ?? lasting ?? (none && { reason: 'MetricMissing', message: withoutMetric(none) });
+  return [
+    failure === undefined ? claim('Ready', true, 'Reconciled', slo) : claim('Ready', false, failure.reason, failure.message),
+    claim('TargetFound', true, 'TargetFound', ''),
+    missing.length > 0
+      ? claim('MetricMissing', true, 'MetricMissing', missing.map(({ name, missing: why }) => `${name}: ${why}`).join('; '))
+      : claim('MetricMissing', false, 'MetricsRead', ''),
+    limit === undefined ? claim('Limited', false, 'NotLimited', '') : claim('Limited', true, ...limitedBy(limit)),
+    claim('TargetConflict', hold?.reason === 'TargetConflict', ...reasonOf(hold, 'TargetConflict', 'OnlyPolicy')),
+    claim('ForeignController', hold?.reason === 'ForeignController', ...reasonOf(hold, 'ForeignController', 'NoOtherController')),
+    ...(policy.spec.target.kind === 'disaggregated' && policy.spec.target.ratio !== undefined
+      ? [ratioClaim(decision.isRatioViolated)]
+      : []),
+  ];
+}
+
+/** What the conditions of a policy say that cannot be acted on as it is written. */
+export function conditionsOfUnusable({ reason, message }: UnusablePolicy): readonly Claim[] {
+  return [claim('Ready', false, reason, message), claim('TargetFound', false, 'TargetInvalid', message)];
+}
+
+/** `claims` as conditions: one that held before keeps the time at which it began. */
+export function toConditions(
+  claims: readonly Claim[],
+  before: readonly Condition[],
+  now: string,
+  generation: number | undefined,
+): readonly Condition[] {
+  return claims.map((wanted) => {
+    const earlier = before.find(({ type }) => type === wanted.type);
+    const lastTransitionTime = earlier?.status === wanted.status ? earlier.lastTransitionTime : now;
+    return { ...wanted, lastTransitionTime, ...(generation !== undefined && { observedGeneration: generation }) };
+  });
+}
+
+function claim(type: string, holds: boolean, reason: string, message: string): Claim {
+  return { type, status: holds ? 'True' : 'False', reason, message };
+}
+
+function reasonOf(
+  hold: { readonly reason: string; readonly message: string } | undefined,
+  type: string,
+  otherwise: string,
+): [string, string] {
+  return hold?.reason === type ? [type, hold.message] : [otherwise, ''];
+}
+
+function withoutMetric({ verdicts }: UnitDecision): string {
+  return verdicts.length === 0
+    ? 'the policy names no metric; set spec.metrics'
+    : 'no metric could be read; replicas stay as they are';
+}
+
+function ratioClaim(isViolated: boolean): Claim {
+  return isViolated
+    ? claim(
+        'RatioConstraintViolated',
+        true,
+        'BoundsTooTight',
+        'the bounds of the roles leave no way to keep the ratio; widen them',
+      )
+    : claim('RatioConstraintViolated', false, 'RatioKept', '');
+}
+
+function limitedBy({ rule, from, to }: Limit): [string, string] {
+  switch (rule) {
+    case 'bounds':
+      return from > to
+        ? ['AtMaximum', 'metrics ask for more than maxReplicas']
+        : ['AtMinimum', 'metrics ask for less than minReplicas'];
+    case 'stabilization':
+      return ['Stabilizing', 'an earlier recommendation within the stabilization window still counts'];
+    case 'rate':
+      return ['RateLimited', 'the behavior lets replicas change no faster'];
+    case 'panic-rate':
+      return ['RateLimited', 'the panic policy lets replicas grow no faster'];
+    case 'no-panic-down':
+      return ['PanicMode', 'nothing is scaled down while panic lasts'];
+    case 'missing-metric':
+      return ['MetricMissing', 'a metric that cannot be read could ask for more; nothing is scaled down'];
+    case 'stale-view':
+      return ['StaleView', 'the view of the cluster is older than two rounds; nothing is scaled down'];
+    case 'no-wake-signal':
+      return ['NoWakeSignal', 'pods at zero expose no metric that could wake them; the last replica stays'];
+    case 'ratio':
+      return ['RatioConstraint', 'the ratio of the two roles overrode what the metrics ask for'];
+  }
+}

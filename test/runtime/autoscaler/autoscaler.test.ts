@@ -1,0 +1,144 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type AutoscalerOptions, type RunningAutoscaler, startAutoscaler } from '../../../runtime/autoscaler/autoscaler';
+import { silentLogger } from '../../../runtime/lib/logger';
+import { VirtualClock } from '../../../runtime/lib/virtual-clock';
+import { wallClock } from '../../../runtime/lib/wall-clock';
+import { defaultAutoscalerConfig } from '../../../src/config/autoscaler-config';
+import { homogeneousSpec, MetricsPages, policyOf, runningPage } from '../../helpers/autoscaler-rig';
+import { FakeAutoscalerCluster, readyPod } from '../../helpers/fake-autoscaler-cluster';
+
+const anyPort = { host: '127.0.0.1', port: 0 };
+const log = silentLogger();
+
+let pages: MetricsPages;
+const running: RunningAutoscaler[] = [];
+
+beforeEach(async () => {
+  pages = await MetricsPages.open();
+});
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((autoscaler) => autoscaler.close()));
+  await pages.close();
+});
+
+async function start(options: Omit<AutoscalerOptions, 'config' | 'log'>): Promise<RunningAutoscaler> {
+  const autoscaler = await startAutoscaler({ config: defaultAutoscalerConfig(), log, ...options });
+  running.push(autoscaler);
+  return autoscaler;
+}
+
+function clusterWithLoad(running: number): FakeAutoscalerCluster {
+  pages.byHost.set('127.0.3.1', runningPage(running));
+  return new FakeAutoscalerCluster()
+    .target('Deployment', 'chat', 1)
+    .put(readyPod('chat-0', { app: 'chat' }, '127.0.3.1'), policyOf('p', { spec: homogeneousSpec('chat', pages.port) }));
+}
+
+async function text(address: { host: string; port: number }, path: string): Promise<{ status: number; body: string }> {
+  const answer = await fetch(`http://${address.host}:${address.port}${path}`, { headers: { connection: 'close' } });
+  return { status: answer.status, body: await answer.text() };
+}
+
+describe('a running autoscaler', () => {
+  it('serves its metrics, its health, and an explanation of every decision', async () => {
+    const cluster = clusterWithLoad(30);
+    const autoscaler = await start({ cluster, clock: wallClock(), metricsListen: anyPort, debugListen: anyPort });
+    await autoscaler.whenFirstRound();
+    const metrics = (await text(autoscaler.metricsAddress!, '/metrics')).body;
+    expect(metrics).toContain('kvasir_autoscaler_replicas{policy="AutoscalingPolicy default/p",target="chat",of="desired"} 3');
+    expect(metrics).toContain('kvasir_autoscaler_scales_total{policy="AutoscalingPolicy default/p",direction="up"} 1');
+    expect(metrics).toContain('kvasir_autoscaler_scrapes_total{result="answered"} 1');
+    expect(await text(autoscaler.debugAddress!, '/readyz')).toEqual({ status: 200, body: 'ok' });
+    const { rounds } = JSON.parse((await text(autoscaler.debugAddress!, '/debug/explain?policy=default/p')).body);
+    expect(rounds).toMatchObject([
+      {
+        policy: 'AutoscalingPolicy default/p',
+        algorithm: 'default',
+        units: [{ name: 'chat', current: 1, recommended: 3, desired: 3, verdicts: [{ name: 'running', replicas: 3 }] }],
+        written: [{ from: 1, to: 3 }],
+      },
+    ]);
+    expect(autoscaler.explain('default/other')).toEqual([]);
+    await autoscaler.close();
+    await expect(text(autoscaler.debugAddress!, '/healthz')).rejects.toThrow();
+  });
+
+  it('is not ready before a round, and waits until the view is there', async () => {
+    const cluster = clusterWithLoad(30);
+    cluster.isSynced = false;
+    const clock = new VirtualClock();
+    const autoscaler = await start({ cluster, clock, debugListen: anyPort });
+    expect((await text(autoscaler.debugAddress!, '/readyz')).status).toBe(503);
+    expect(cluster.written).toEqual([]);
+    cluster.isSynced = true;
+    clock.advance(1000);
+    await autoscaler.whenFirstRound();
+    expect(cluster.written).toEqual([{ target: 'chat', replicas: 3 }]);
+    await autoscaler.close();
+  });
+
+  it('passes rounds N times faster on a clock that runs N times faster', async () => {
+    const seen: number[] = [];
+    let fifth = (): void => {};
+    const fiveRounds = new Promise<void>((resolve) => {
+      fifth = resolve;
+    });
+    const onDecision = ({ at }: { at: string }): void => {
+      if (seen.push(Date.parse(at)) === 5) fifth();
+    };
+    const startedAt = performance.now();
+    await start({ cluster: clusterWithLoad(10), clock: wallClock(100), onDecision });
+    await fiveRounds;
+    // Four periods of 15 s are 600 real milliseconds at this speed; the first report comes a little into its round.
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(seen[4]! - seen[0]!).toBeGreaterThanOrEqual(45_000);
+  });
+
+  it('goes on after a round that failed', async () => {
+    const cluster = clusterWithLoad(30);
+    const list = cluster.objects.list;
+    let isBroken = true;
+    const objects = {
+      ...cluster.objects,
+      list: ((kind, query) => {
+        if (isBroken) throw new Error('broken');
+        return list(kind, query);
+      }) as typeof list,
+    };
+    const broken = {
+      ...cluster,
+      objects,
+      scaling: cluster.scaling,
+      status: cluster.status,
+      events: cluster.events,
+      leadership: cluster.leadership,
+      pods: cluster.pods,
+    };
+    const clock = new VirtualClock();
+    const autoscaler = await start({ cluster: broken, clock });
+    await new Promise(setImmediate);
+    isBroken = false;
+    clock.advance(1000);
+    await autoscaler.whenFirstRound();
+    expect(cluster.written).toEqual([{ target: 'chat', replicas: 3 }]);
+    await autoscaler.close();
+  });
+
+  it('says in one line which port is taken, and leaves nothing open', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const taken = startAutoscaler({
+      cluster: clusterWithLoad(10),
+      clock: new VirtualClock(),
+      config: defaultAutoscalerConfig(),
+      log,
+      metricsListen: anyPort,
+      debugListen: { host: '127.0.0.1', port },
+    });
+    await expect(taken).rejects.toThrow(`--debug-listen: another process listens on 127.0.0.1:${port}`);
+    await new Promise((resolve) => other.close(resolve));
+  });
+});
