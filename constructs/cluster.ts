@@ -1,0 +1,56 @@
+import { NodeLabels } from './node-labels';
+
+/** Who serves Kthena's kinds in a cluster: nobody but Kvasir, or Kthena's workload or networking controllers, or both of them. */
+export type KthenaPresence = 'absent' | 'workload' | 'networking' | 'both';
+
+export interface ClusterFacts {
+  /** Minor version of the API server, such as `1.31`. @default '1.28' */
+  readonly kubernetes?: string;
+  /** Which node labels name a GPU. @default NodeLabels.nvidia() */
+  readonly nodeLabels?: NodeLabels;
+  /** Whether the LeaderWorkerSet controller is installed. @default false */
+  readonly leaderWorkerSet?: boolean;
+  /** Whether the Volcano scheduler is installed. @default false */
+  readonly volcano?: boolean;
+  /** Which controllers of Kthena run here. @default 'absent' */
+  readonly kthena?: KthenaPresence;
+}
+
+/** What is known of the cluster that the manifests are for. */
+export class Cluster {
+  /** @throws RangeError when `kubernetes` is no version. */
+  static of(facts: ClusterFacts): Cluster {
+    const version = /^v?(\d+)\.(\d+)/.exec(facts.kubernetes ?? '1.28');
+    if (version === null) throw new RangeError(`Cluster.of: kubernetes is ${facts.kubernetes}; write it as 1.31`);
+    return new Cluster(
+      [Number(version[1]), Number(version[2])],
+      facts.nodeLabels ?? NodeLabels.nvidia(),
+      facts.leaderWorkerSet ?? false,
+      facts.volcano ?? false,
+      facts.kthena ?? 'absent',
+    );
+  }
+
+  private constructor(
+    private readonly version: readonly [major: number, minor: number],
+    readonly nodeLabels: NodeLabels,
+    readonly leaderWorkerSet: boolean,
+    readonly volcano: boolean,
+    readonly kthena: KthenaPresence,
+  ) {}
+
+  /** Whether the API server is `minor` of Kubernetes 1 or newer. */
+  isAtLeast(minor: number): boolean {
+    return this.version[0] > 1 || (this.version[0] === 1 && this.version[1] >= minor);
+  }
+
+  /** Whether Kthena's own controllers act on the kinds that the router reads. */
+  get kthenaServesRoutes(): boolean {
+    return this.kthena === 'networking' || this.kthena === 'both';
+  }
+
+  /** Whether Kthena's own controllers act on policies and workloads. */
+  get kthenaServesWorkloads(): boolean {
+    return this.kthena === 'workload' || this.kthena === 'both';
+  }
+}

@@ -1,0 +1,54 @@
+import type { IConstruct } from 'constructs';
+import { decodeObject } from '../../src/api/decode-object';
+import { apiKindOf, isApiKind } from '../../src/api/kinds';
+import type { KubeObject } from '../../src/api/meta';
+import type { Finding } from '../../src/errors';
+import { findingsOf } from '../check';
+import { duplicateFiles } from './duplicate-files';
+import type { FoundAt } from './found-at';
+import { imageTags } from './image-tags';
+import { references } from './references';
+import type { RenderedObject } from './rendered-object';
+import { secretData } from './secret-data';
+
+/** Runs every check: constructs' own, cdk8s validations, each object against its kind, and all objects together. */
+export function findAll(constructs: readonly IConstruct[], rendered: readonly RenderedObject[]): readonly FoundAt[] {
+  const decoded = new Map<RenderedObject, KubeObject>();
+  return [
+    ...constructs.flatMap(findingsOfConstruct),
+    ...rendered.flatMap((entry) => findingsOfObject(entry, decoded)),
+    ...duplicateFiles(rendered),
+    ...references(rendered, decoded, isOurs),
+  ];
+}
+
+function findingsOfConstruct(construct: IConstruct): readonly FoundAt[] {
+  const { path } = construct.node;
+  const own = findingsOf(construct).map((finding) => ({ ...finding, object: path }));
+  const validations = construct.node.validate().map(
+    (message): Finding => ({
+      code: 'construct/validation',
+      severity: 'error',
+      object: path,
+      message,
+      remedy: 'change what the construct was given',
+    }),
+  );
+  return [...own, ...validations].map((finding) => ({ construct, finding }));
+}
+
+function findingsOfObject(entry: RenderedObject, decoded: Map<RenderedObject, KubeObject>): readonly FoundAt[] {
+  const { object, place, source } = entry;
+  const findings: Finding[] = [...imageTags(object), ...secretData(object)];
+  if (isOurs(object)) {
+    const outcome = decodeObject(object);
+    findings.push(...outcome.findings);
+    if (outcome.kind === 'valid') decoded.set(entry, outcome.value);
+  }
+  return findings.map((finding) => ({ construct: source, finding: { ...finding, object: place } }));
+}
+
+/** A kind of ours, or one that only looks like it: a wrong group is an error, not another kind. */
+function isOurs(object: { readonly kind: string }): boolean {
+  return apiKindOf(object) !== undefined || isApiKind(object.kind);
+}

@@ -1,0 +1,101 @@
+import { isAbsolute, join, normalize, resolve } from 'node:path';
+import { App, Yaml } from 'cdk8s';
+import { type Finding, findingLine, KvasirError } from '../../src/errors';
+import { type Bill, billOf } from '../bill';
+import { Cluster } from '../cluster';
+import { Findings, FindingsError, type SortedFindings } from '../findings';
+import type { ImageSettings } from '../images';
+import { setStackContext } from '../stack-context';
+import { examine } from './examine';
+import { type SwapResult, swapFolder } from './folder-swap';
+
+export interface GitOpsAppProps {
+  /** Folder of this app under `outdir`, such as an environment's name. @default '.' the output folder itself */
+  readonly folder?: string;
+  /**
+   * Output folder.
+   *
+   * @default the environment variable CDK8S_OUTDIR, else `dist`
+   */
+  readonly outdir?: string;
+  /** The cluster that the manifests are for. @default Cluster.of({}) */
+  readonly cluster?: Cluster;
+  /** Where images come from. @default engines' published names, none for Kvasir's own */
+  readonly images?: ImageSettings;
+  /** Makes every warning that is not acknowledged an error. @default false */
+  readonly strict?: boolean;
+  /** Takes each line about a warning or note. @default standard error */
+  readonly report?: (line: string) => void;
+}
+
+/**
+ * A cdk8s app whose output is a GitOps folder: a folder per chart, a file per object, the same bytes for the same stack. All checks run
+ * first and are reported together; then the files are swapped in. Files that synth did not write are never touched.
+ */
+export class GitOpsApp extends App {
+  readonly cluster: Cluster;
+  readonly images: ImageSettings;
+  /** Where findings are acknowledged. */
+  readonly findings = new Findings();
+  private readonly isStrict: boolean;
+  private readonly report: (line: string) => void;
+
+  /** @throws KvasirError when `folder` leaves the output folder, or `outdir` contradicts CDK8S_OUTDIR. */
+  constructor(props: GitOpsAppProps = {}) {
+    super({ outdir: outputFolder(props) });
+    this.cluster = props.cluster ?? Cluster.of({});
+    this.images = props.images ?? {};
+    this.isStrict = props.strict ?? false;
+    this.report = props.report ?? ((line) => process.stderr.write(`${line}\n`));
+    setStackContext(this, { cluster: this.cluster, images: this.images });
+  }
+
+  /**
+   * Checks everything, then writes.
+   *
+   * @throws FindingsError with all errors; the folder is then as it was.
+   */
+  override synth(): SwapResult {
+    const { rendered, findings } = examine(this, this.findings);
+    const errors = findings.open.filter(({ severity }) => severity === 'error' || (this.isStrict && severity === 'warning'));
+    for (const finding of findings.open) {
+      if (!errors.includes(finding)) this.report(`${finding.severity}: ${findingLine(finding)}`);
+    }
+    if (errors.length > 0) throw new FindingsError(errors);
+    return swapFolder(this.outdir, new Map(rendered.map(({ path, object }) => [path, Yaml.stringify(object)])));
+  }
+
+  /** Runs all checks and writes nothing. */
+  check(): SortedFindings {
+    return examine(this, this.findings).findings;
+  }
+
+  /** GPUs and price per hour of all models, at their fewest and most replicas. */
+  bill(): Bill {
+    return billOf(this);
+  }
+}
+
+function outputFolder(props: GitOpsAppProps): string {
+  const { folder = '.', outdir } = props;
+  const environment = process.env.CDK8S_OUTDIR;
+  if (outdir !== undefined && environment !== undefined && resolve(outdir) !== resolve(environment)) {
+    throw new KvasirError({
+      code: 'gitops/two-output-folders',
+      object: 'GitOpsApp',
+      field: 'outdir',
+      message: `says ${outdir}, and CDK8S_OUTDIR says ${environment}`,
+      remedy: 'leave outdir out, or unset the variable',
+    });
+  }
+  if (isAbsolute(folder) || normalize(folder).split(/[\\/]/)[0] === '..') {
+    throw new KvasirError({
+      code: 'gitops/folder-outside',
+      object: 'GitOpsApp',
+      field: 'folder',
+      message: `${folder} lies outside of the output folder`,
+      remedy: 'give a path relative to it, and set outdir for another place',
+    } satisfies Omit<Finding, 'severity'>);
+  }
+  return join(outdir ?? environment ?? 'dist', folder);
+}

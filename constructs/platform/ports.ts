@@ -1,0 +1,5 @@
+/** Ports on which Kvasir's images are told to listen. */
+export const REQUEST_PORT = 8080;
+export const METRICS_PORT = 9090;
+/** Bound to loopback: for `kubectl port-forward` only. */
+export const DEBUG_PORT = 15_000;
