@@ -24,9 +24,9 @@ export interface AutoscalerOptions {
   readonly clock: Clock;
   readonly config: AutoscalerConfig;
   readonly log: Logger;
-  /** Where `/metrics` is served. @default nowhere */
+  /** Where `/metrics`, `/healthz` and `/readyz` (after the first round) are served. @default nowhere */
   readonly metricsListen?: ListenAddress;
-  /** Where health and explanations are served. @default nowhere */
+  /** Where explanations are served. @default nowhere */
   readonly debugListen?: ListenAddress;
   /** Whether `/metrics` also tells Node's own figures. @default false */
   readonly processMetrics?: boolean;
@@ -56,10 +56,10 @@ export async function startAutoscaler(options: AutoscalerOptions): Promise<Runni
   if (options.processMetrics === true) metrics.withProcessMetrics();
   const ring = new ExplainRing(config.explainedRounds);
   const loop = new Loop(options, new AutoscalerMetrics(metrics), ring);
-  const metricsServer = options.metricsListen && (await startMetricsServer(metrics, options.metricsListen));
+  const metricsServer = options.metricsListen && (await startMetricsServer(metrics, options.metricsListen, () => loop.hasRun));
   const debugServer =
     options.debugListen &&
-    (await startDebugServer({ ring, isReady: () => loop.hasRun }, options.debugListen).catch(async (error: unknown) => {
+    (await startDebugServer(ring, options.debugListen).catch(async (error: unknown) => {
       await metricsServer?.close();
       throw error;
     }));

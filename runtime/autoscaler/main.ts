@@ -26,8 +26,8 @@ export async function autoscalerMain(argv: readonly string[]): Promise<number> {
   const program = new Command('autoscaler')
     .description('Scales workloads by the metrics of their pods, as AutoscalingPolicy objects say.')
     .requiredOption('--cluster <source>', 'a folder or file of manifests, or `kubernetes`')
-    .option('--metrics-listen <host:port>', 'address of /metrics', '127.0.0.1:9091')
-    .option('--debug-listen <host:port>', 'address of health and /debug/explain, which has no authentication', '127.0.0.1:15001')
+    .option('--metrics-listen <host:port>', 'address of /metrics, /healthz and /readyz', '127.0.0.1:9091')
+    .option('--debug-listen <host:port>', 'address of /debug/explain, which has no authentication', '127.0.0.1:15001')
     .option('--config <file>', 'autoscaler configuration file')
     .exitOverride()
     .configureOutput({ writeOut: (text) => process.stderr.write(text) });

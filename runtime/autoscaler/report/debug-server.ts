@@ -5,22 +5,14 @@ import type { RunningServer } from '../../lib/metrics-server';
 import type { ExplainRing } from './explain-ring';
 
 /**
- * Serves `/healthz`, `/readyz` and `/debug/explain[?policy=namespace/name]`.
+ * Serves `/debug/explain[?policy=namespace/name]`.
  *
  * @throws KvasirError when the address cannot be had.
  */
-export async function startDebugServer(
-  parts: { readonly ring: ExplainRing; readonly isReady: () => boolean },
-  address: ListenAddress,
-): Promise<RunningServer> {
+export async function startDebugServer(ring: ExplainRing, address: ListenAddress): Promise<RunningServer> {
   const app = fastify({ logger: false, forceCloseConnections: true });
-  app.get('/healthz', async () => 'ok');
-  app.get('/readyz', async (_request, reply) => {
-    reply.code(parts.isReady() ? 200 : 503);
-    return parts.isReady() ? 'ok' : 'no round yet';
-  });
   app.get<{ Querystring: { policy?: string } }>('/debug/explain', async (request) => ({
-    rounds: parts.ring.rounds(request.query.policy),
+    rounds: ring.rounds(request.query.policy),
   }));
   await app.ready();
   const bound = await listen(app.server, address, '--debug-listen');

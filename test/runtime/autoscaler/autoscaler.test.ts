@@ -50,7 +50,7 @@ describe('a running autoscaler', () => {
     expect(metrics).toContain('kvasir_autoscaler_replicas{policy="AutoscalingPolicy default/p",target="chat",of="desired"} 3');
     expect(metrics).toContain('kvasir_autoscaler_scales_total{policy="AutoscalingPolicy default/p",direction="up"} 1');
     expect(metrics).toContain('kvasir_autoscaler_scrapes_total{result="answered"} 1');
-    expect(await text(autoscaler.debugAddress!, '/readyz')).toEqual({ status: 200, body: 'ok' });
+    expect(await text(autoscaler.metricsAddress!, '/readyz')).toEqual({ status: 200, body: 'ok' });
     const { rounds } = JSON.parse((await text(autoscaler.debugAddress!, '/debug/explain?policy=default/p')).body);
     expect(rounds).toMatchObject([
       {
@@ -62,15 +62,15 @@ describe('a running autoscaler', () => {
     ]);
     expect(autoscaler.explain('default/other')).toEqual([]);
     await autoscaler.close();
-    await expect(text(autoscaler.debugAddress!, '/healthz')).rejects.toThrow();
+    await expect(text(autoscaler.metricsAddress!, '/healthz')).rejects.toThrow();
   });
 
   it('is not ready before a round, and waits until the view is there', async () => {
     const cluster = clusterWithLoad(30);
     cluster.isSynced = false;
     const clock = new VirtualClock();
-    const autoscaler = await start({ cluster, clock, debugListen: anyPort });
-    expect((await text(autoscaler.debugAddress!, '/readyz')).status).toBe(503);
+    const autoscaler = await start({ cluster, clock, metricsListen: anyPort });
+    expect((await text(autoscaler.metricsAddress!, '/readyz')).status).toBe(503);
     expect(cluster.written).toEqual([]);
     cluster.isSynced = true;
     clock.advance(1000);
