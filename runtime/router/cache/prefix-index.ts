@@ -1,0 +1,187 @@
+import { type BlockHashes, bytesOfBlocks } from './block-hashes';
+import { BlockTable, BYTES_PER_ENTRY } from './block-table';
+
+const NONE = -1;
+/** How much every share shrinks each time the table is full. */
+const SHRINK_STEP = 0.9;
+
+/** Blocks that a dispatch is expected to put into a pod's cache. Ends with exactly one of `confirm` and `withdraw`. */
+export interface PrefixReservation {
+  /** The engine computed the prompt: its blocks are there. */
+  confirm(): void;
+  /** The dispatch failed before its first token: blocks that nobody else put there are forgotten. */
+  withdraw(): void;
+}
+
+interface SlotState {
+  shareBytes: number;
+  heldBytes: number;
+  newest: number;
+  oldest: number;
+}
+
+/**
+ * What each pod's KV cache is believed to hold, as chained hashes of byte blocks. A pod's share is as large as its cache and forgets
+ * the least recently used blocks, the end of a prompt before its beginning, as engines do.
+ */
+export class PrefixIndex {
+  private readonly table: BlockTable;
+  private readonly slots = new Map<number, SlotState>();
+  private depth = new Int32Array(64).fill(NONE);
+  private scale = 1;
+
+  /** @param maxBytes memory that all entries may take, at least one entry's worth. */
+  constructor(maxBytes: number) {
+    this.table = new BlockTable(Math.max(1, Math.floor(maxBytes / BYTES_PER_ENTRY)));
+  }
+
+  /** Sets how many bytes of text a pod's KV cache holds; shrinking forgets at once. */
+  setShare(slot: number, shareBytes: number): void {
+    const state = this.stateOf(slot);
+    if (state.shareBytes === shareBytes) return;
+    state.shareBytes = shareBytes;
+    this.scale = 1;
+    this.evictTo(state, shareBytes);
+  }
+
+  /** Writes into `out` the bytes of the prompt's beginning that each slot holds. */
+  lookup(hashes: BlockHashes, slots: readonly number[], out: Float64Array): void {
+    const { table } = this;
+    for (const slot of slots) {
+      if (slot >= this.depth.length) this.depth = grown(this.depth, slot);
+      this.depth[slot] = 0;
+    }
+    const { depth } = this;
+    for (let block = 0; block < hashes.count; block++) {
+      let holders = 0;
+      let entry = table.first(hashes.words[2 * block]!, hashes.words[2 * block + 1]!);
+      for (; entry !== NONE; entry = table.next[entry]!) {
+        const slot = table.slot[entry]!;
+        if (depth[slot] !== block) continue;
+        depth[slot] = block + 1;
+        holders += 1;
+      }
+      if (holders === 0) break;
+    }
+    slots.forEach((slot, i) => {
+      out[i] = bytesOfBlocks(depth[slot]!);
+    });
+    for (const slot of slots) depth[slot] = NONE;
+  }
+
+  /** Records that `slot` is about to compute the prompt. Counts in lookups at once, since the engine will have it before the next. */
+  reserve(hashes: BlockHashes, slot: number): PrefixReservation {
+    const { table } = this;
+    const state = this.stateOf(slot);
+    const entries = new Int32Array(hashes.count);
+    const births = new Uint32Array(hashes.count);
+    // From the end to the beginning: beginnings become the most recent, so ends are forgotten first.
+    for (let block = hashes.count - 1; block >= 0; block--) {
+      const low = hashes.words[2 * block]!;
+      const high = hashes.words[2 * block + 1]!;
+      let entry = table.find(low, high, slot);
+      if (entry === NONE) {
+        const bytes = bytesOfBlocks(block + 1) - bytesOfBlocks(block);
+        if (!this.makeRoom(state, bytes)) continue;
+        entry = table.add(low, high, slot, bytes);
+        state.heldBytes += bytes;
+      } else {
+        this.unlink(state, entry);
+      }
+      this.linkNewest(state, entry);
+      table.pending[entry]! += 1;
+      entries[block] = entry;
+      births[block] = table.birth[entry]!;
+    }
+    let isOpen = true;
+    const close = (isConfirmed: boolean): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      for (let block = 0; block < entries.length; block++) this.release(entries[block]!, births[block]!, isConfirmed);
+    };
+    return { confirm: () => close(true), withdraw: () => close(false) };
+  }
+
+  /** Forgets everything about a slot; afterwards it may be given to another pod. */
+  purge(slot: number): void {
+    const state = this.slots.get(slot);
+    if (state === undefined) return;
+    this.evictTo(state, 0);
+    this.slots.delete(slot);
+    this.scale = 1;
+  }
+
+  /** Blocks held over all slots, and the factor by which all shares are cut to stay within the bound (1: not at all). */
+  stats(): { readonly blocks: number; readonly shareScale: number } {
+    return { blocks: this.table.size, shareScale: this.scale };
+  }
+
+  /** Bytes of text that a slot is believed to hold. */
+  heldBytes(slot: number): number {
+    return this.slots.get(slot)?.heldBytes ?? 0;
+  }
+
+  private stateOf(slot: number): SlotState {
+    let state = this.slots.get(slot);
+    if (state === undefined) {
+      state = { shareBytes: 0, heldBytes: 0, newest: NONE, oldest: NONE };
+      this.slots.set(slot, state);
+    }
+    return state;
+  }
+
+  /** Evicts until a block fits into the share and the table. @returns false when the share is smaller than the block. */
+  private makeRoom(state: SlotState, bytes: number): boolean {
+    for (;;) {
+      const limit = state.shareBytes * this.scale;
+      if (bytes > limit) return false;
+      this.evictTo(state, limit - bytes);
+      if (!this.table.isFull) return true;
+      this.scale *= SHRINK_STEP;
+      for (const each of this.slots.values()) this.evictTo(each, each.shareBytes * this.scale);
+    }
+  }
+
+  private evictTo(state: SlotState, bytes: number): void {
+    while (state.heldBytes > bytes && state.oldest !== NONE) this.forget(state, state.oldest);
+  }
+
+  private forget(state: SlotState, entry: number): void {
+    this.unlink(state, entry);
+    state.heldBytes -= this.table.bytes[entry]!;
+    this.table.remove(entry);
+  }
+
+  private release(entry: number, birth: number, isConfirmed: boolean): void {
+    const { table } = this;
+    if (birth === 0 || table.birth[entry] !== birth) return;
+    table.pending[entry]! -= 1;
+    if (isConfirmed) table.confirmed[entry] = 1;
+    else if (table.confirmed[entry] === 0 && table.pending[entry] === 0) this.forget(this.stateOf(table.slot[entry]!), entry);
+  }
+
+  private linkNewest(state: SlotState, entry: number): void {
+    const { older, newer } = this.table;
+    older[entry] = state.newest;
+    newer[entry] = NONE;
+    if (state.newest === NONE) state.oldest = entry;
+    else newer[state.newest] = entry;
+    state.newest = entry;
+  }
+
+  private unlink(state: SlotState, entry: number): void {
+    const { older, newer } = this.table;
+    const before = older[entry]!;
+    const after = newer[entry]!;
+    if (before === NONE) state.oldest = after;
+    else newer[before] = after;
+    if (after === NONE) state.newest = before;
+    else older[after] = before;
+  }
+}
+
+function grown(from: Int32Array, slot: number): Int32Array<ArrayBuffer> {
+  const to = new Int32Array(2 * (slot + 1)).fill(NONE);
+  to.set(from);
+  return to;
+}

@@ -1,0 +1,73 @@
+/** Failures in a row after which an endpoint is suspected: Envoy's default for consecutive 5xx. */
+const FAILURES_TO_EJECT = 5;
+/** First ejection, doubled by each further one: Envoy's defaults for base and longest ejection time. */
+const BASE_EJECTION_MS = 30_000;
+const MAX_EJECTION_MS = 300_000;
+
+type State =
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'ejected'; readonly sinceMs: number; readonly untilMs: number }
+  | { readonly kind: 'half-open'; readonly sinceMs: number; readonly untilMs: number };
+
+/**
+ * Whether one endpoint is left out for having failed, judged from the requests it was given. After its ejection one request at a
+ * time probes it; a success takes it back, a failure ejects it for twice as long.
+ */
+export class OutlierEjection {
+  private failures = 0;
+  private ejections = 0;
+  private state: State = { kind: 'closed' };
+
+  /** Moment of the ejection that is still in force; undefined when the endpoint may be used. */
+  ejectedSinceMs(nowMs: number): number | undefined {
+    if (this.state.kind === 'closed') return undefined;
+    // A probe that never ends must not keep the endpoint out for ever: after one more ejection time the next probe may go.
+    return nowMs < this.state.untilMs ? this.state.sinceMs : undefined;
+  }
+
+  /** A request is sent to the endpoint; after an ejection it is the probe. */
+  dispatched(nowMs: number): void {
+    if (this.state.kind === 'closed' || nowMs < this.state.untilMs) return;
+    this.state = { kind: 'half-open', sinceMs: this.state.sinceMs, untilMs: nowMs + this.ejectionMs() };
+  }
+
+  succeeded(): void {
+    this.failures = 0;
+    // A request sent before the ejection may still succeed during it; only a probe's success counts.
+    if (this.state.kind !== 'half-open') return;
+    this.ejections = 0;
+    this.state = { kind: 'closed' };
+  }
+
+  /** A probe that ended without a verdict, such as one whose client left: the next request probes again. */
+  inconclusive(nowMs: number): void {
+    if (this.state.kind === 'half-open') this.state = { ...this.state, untilMs: nowMs };
+  }
+
+  failed(nowMs: number): void {
+    this.failures += 1;
+    const isProbe = this.state.kind === 'half-open';
+    if (!isProbe && (this.state.kind === 'ejected' || this.failures < FAILURES_TO_EJECT)) return;
+    this.ejections += 1;
+    this.state = { kind: 'ejected', sinceMs: nowMs, untilMs: nowMs + this.ejectionMs() };
+  }
+
+  private ejectionMs(): number {
+    return Math.min(MAX_EJECTION_MS, BASE_EJECTION_MS * 2 ** Math.max(0, this.ejections - 1));
+  }
+}
+
+/**
+ * Which members of a pool stay out: those ejected, oldest ejection first, up to half of the pool, so that a fault common to all
+ * (a bad client, a lost network) cannot empty it.
+ */
+export function ejectedMembers<T extends { readonly outlier: OutlierEjection }>(
+  pool: readonly T[],
+  nowMs: number,
+): ReadonlySet<T> {
+  const ejected = pool
+    .map((member) => ({ member, sinceMs: member.outlier.ejectedSinceMs(nowMs) }))
+    .filter((each): each is { member: T; sinceMs: number } => each.sinceMs !== undefined)
+    .sort((a, b) => a.sinceMs - b.sinceMs);
+  return new Set(ejected.slice(0, Math.floor(pool.length / 2)).map(({ member }) => member));
+}

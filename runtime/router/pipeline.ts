@@ -1,0 +1,49 @@
+import { type RouterError, toRouterError } from './errors';
+import type { AttemptSource } from './relay/attempt-source';
+import type { Identity, IncomingRequest, MatchedRequest, ReadRequest, RequestHead } from './request';
+import { Reservations } from './reservations';
+
+/** What happens to a request, in order. A stage answers with what it adds, or throws how the request ends. */
+export interface Stages {
+  /** Gauges of requests being served. */
+  begin(reservations: Reservations): void;
+  head(incoming: IncomingRequest): RequestHead;
+  authenticate(head: RequestHead): Identity;
+  /** Answers what needs no endpoint. @returns whether it did. */
+  answerHere(incoming: IncomingRequest, head: RequestHead): boolean;
+  read(incoming: IncomingRequest, head: RequestHead, reservations: Reservations): Promise<ReadRequest>;
+  match(request: ReadRequest, identity: Identity): MatchedRequest;
+  admit(incoming: IncomingRequest, matched: MatchedRequest, reservations: Reservations): void;
+  choose(request: ReadRequest, matched: MatchedRequest, reservations: Reservations): AttemptSource;
+  relay(incoming: IncomingRequest, request: ReadRequest, matched: MatchedRequest, attempts: AttemptSource): Promise<void>;
+  refuse(incoming: IncomingRequest, error: RouterError): void;
+  /** Metrics and access log, after everything was given back. */
+  observe(incoming: IncomingRequest): void;
+  /** An error that no stage foresaw; the client sees none of its text. */
+  reportUnforeseen(error: unknown, incoming: IncomingRequest): void;
+}
+
+/** One request's way through the router. It never rejects. */
+export function createPipeline(stages: Stages): (incoming: IncomingRequest) => Promise<void> {
+  return async (incoming) => {
+    const reservations = new Reservations(); // everything taken on the way; given back exactly once
+    try {
+      stages.begin(reservations);
+      const head = stages.head(incoming);
+      const identity = stages.authenticate(head); // headers only: no body is read for a stranger
+      if (stages.answerHere(incoming, head)) return;
+      const request = await stages.read(incoming, head, reservations); // bytes, model, stream?, prompt
+      const matched = stages.match(request, identity); // ModelRoute, rule, target
+      stages.admit(incoming, matched, reservations); // readiness, permits
+      const attempts = stages.choose(request, matched, reservations); // scores the live view for each attempt
+      await stages.relay(incoming, request, matched, attempts);
+    } catch (error) {
+      const refusal = toRouterError(error);
+      if (refusal !== error) stages.reportUnforeseen(error, incoming);
+      stages.refuse(incoming, refusal);
+    } finally {
+      reservations.settle();
+      stages.observe(incoming);
+    }
+  };
+}

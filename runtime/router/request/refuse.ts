@@ -1,0 +1,24 @@
+import { type Dialect, errorDocument, type RouterError, textOf } from '../errors';
+import type { IncomingRequest } from '../request';
+
+/** Answers with an error of the router's own, in the client's dialect; an answer that began already can only be cut. */
+export function refuse({ answer, trace, message }: IncomingRequest, error: RouterError): void {
+  trace.status = error.status;
+  trace.errorType = error.kind.reason;
+  trace.errorMessage = error.message;
+  if (answer.isClosed) return;
+  if (answer.isBegun || error.code === 'client_closed') {
+    answer.cut();
+    return;
+  }
+  const headers = ['content-type', 'application/json'];
+  if (error.kind.retryAfterSeconds !== undefined) headers.push('retry-after', String(error.kind.retryAfterSeconds));
+  // The rest of a body that nobody will read would otherwise have to be taken before the next request.
+  if (!message.complete) answer.addHeader('connection', 'close');
+  answer.whole(error.status, headers, Buffer.from(JSON.stringify(errorDocument(textOf(error), dialectOf(message.url)))));
+}
+
+/** Errors may come before the path is known to be one of ours. */
+function dialectOf(url: string | undefined): Dialect {
+  return url?.startsWith('/v1/messages') === true ? 'anthropic' : 'openai';
+}

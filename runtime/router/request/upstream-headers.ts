@@ -1,0 +1,101 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/**
+ * Headers that never pass from a client to an engine: hop-by-hop ones, the client's credentials, what the router sets itself, and what
+ * only routers may say to engines.
+ */
+const DROPPED: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'expect',
+  'host',
+  'content-length',
+  'accept-encoding',
+  'authorization',
+  'x-api-key',
+  'api-key',
+  'cookie',
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-request-id',
+  'x-data-parallel-rank',
+  'x-data-parallel-host-port',
+  'x-prefiller-host-port',
+  'x-prefiller-url',
+  'x-routing-key',
+]);
+
+/** Prefixes of the same kind: forwarded-for and its siblings come only from proxies, ours and the gateways' words only from us. */
+const DROPPED_PREFIXES = ['x-forwarded-', 'x-kvasir-', 'x-kv-', 'x-bootstrap-', 'x-envoy-', 'x-gateway-'] as const;
+
+/**
+ * The headers that an engine gets, as name, value, name, value.
+ *
+ * @param rawHeaders as node:http gives them. @param connection value of the client's `Connection`, whose names go too.
+ */
+export function upstreamHeaders(rawHeaders: readonly string[], connection: string | undefined, requestId: string): string[] {
+  const named = connection === undefined || isPlainConnection(connection) ? undefined : connectionNames(connection);
+  const headers: string[] = ['x-request-id', requestId];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase();
+    if (DROPPED.has(name) || named?.has(name) === true) continue;
+    if (name.charCodeAt(0) === X && DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
+    headers.push(name, rawHeaders[index + 1]!);
+  }
+  return headers;
+}
+
+const X = 0x78;
+
+function isPlainConnection(connection: string): boolean {
+  return connection === 'keep-alive' || connection === 'close' || connection === 'Keep-Alive';
+}
+
+function connectionNames(connection: string): ReadonlySet<string> {
+  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
+}
+
+const ID = /^[\x21-\x7e]{1,128}$/;
+
+/** The client's own request id, when it is short and printable enough to be logged and echoed. */
+export function clientRequestId(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'string' && ID.test(value) ? value : undefined;
+}
+
+/** Headers of an engine's answer that the router sets itself or that end here. */
+const DROPPED_ANSWER: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+  'date',
+  'server',
+  'x-request-id',
+]);
+
+/** The headers of an engine's answer that the client gets, as name, value, name, value. */
+export function answerHeaders(received: IncomingHttpHeaders): string[] {
+  const headers: string[] = [];
+  for (const name in received) {
+    if (DROPPED_ANSWER.has(name)) continue;
+    const value = received[name];
+    if (typeof value === 'string') headers.push(name, value);
+    else for (const each of value ?? []) headers.push(name, each);
+  }
+  return headers;
+}

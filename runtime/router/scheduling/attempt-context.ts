@@ -1,0 +1,23 @@
+import type { Clock } from '../../lib/clock';
+import type { Random } from '../../lib/random';
+import type { BlockHasher } from '../cache/block-hashes';
+import type { PrefixIndex } from '../cache/prefix-index';
+import type { TextDensity } from '../cache/text-density';
+import type { EndpointRegistry } from '../endpoints/endpoint-registry';
+import type { LiveEndpoint } from '../endpoints/live-endpoint';
+import type { OutputEstimate } from './output-estimate';
+import type { Profile } from './profile';
+
+/** What all attempts share. */
+export interface AttemptContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly registry: EndpointRegistry;
+  readonly index: PrefixIndex;
+  readonly hasher: BlockHasher;
+  readonly density: TextDensity;
+  readonly outputs: OutputEstimate;
+  readonly profile: Profile;
+  /** The engine told how many tokens a prompt had: the share of `live` in the index may have changed. */
+  densityChanged(live: LiveEndpoint, model: string): void;
+}

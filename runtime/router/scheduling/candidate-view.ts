@@ -1,0 +1,62 @@
+import type { LiveEndpoint } from '../endpoints/live-endpoint';
+import type { Candidate } from './candidate';
+
+/** Age at which what an engine said is no longer taken as its word. */
+const STALE_MS = 30_000;
+
+/** What this decision adds to what is known of an endpoint. */
+export interface ViewInput {
+  readonly cachedTokens: number;
+  readonly nowMs: number;
+  /** Seed rates instead of learned ones, so that an endpoint once found slow is tried again. */
+  readonly usesSeeds: boolean;
+}
+
+/**
+ * An endpoint's numbers at one moment. The router's own ledger says what it sent; a scrape only corrects it by what it did not send,
+ * with less weight the older it is, so that a stale or missing scrape degrades nothing.
+ */
+export function candidateOf(live: LiveEndpoint, { cachedTokens, nowMs, usesSeeds }: ViewInput): Candidate {
+  const { ledger, scraped, capacity } = live;
+  const learnedTokensPerSecond = live.rates.prefillTokensPerSecond(nowMs);
+  const prefillTokensPerSecond = usesSeeds ? capacity.prefillTokensPerSecond : learnedTokensPerSecond;
+  const decode = usesSeeds
+    ? { baseSeconds: capacity.decodeBaseSeconds, perSequenceSeconds: capacity.decodePerSequenceSeconds }
+    : live.rates.decode(nowMs);
+  const weight = scraped.weight(nowMs);
+  const last = scraped.scrape;
+  const kvCapacity = live.kvCapacityTokens;
+  let foreign = 0;
+  let kvDrift = 0;
+  if (last !== undefined) {
+    const { running, waiting, kvUsage } = last.observation;
+    if (running !== undefined) foreign = Math.max(0, running + (waiting ?? 0) - last.ownRunning);
+    if (kvUsage !== undefined) kvDrift = kvUsage - last.ownKvTokens / kvCapacity;
+  }
+  return {
+    endpoint: live.endpoint,
+    cachedTokens,
+    queuedTokens: ledger.queuedTokens(nowMs, learnedTokensPerSecond),
+    onFlight: ledger.running,
+    running: ledger.running + weight * foreign,
+    maxNumSeqs: capacity.maxNumSeqs,
+    kvUsage: Math.min(1, Math.max(0, ledger.kvTokens / kvCapacity + weight * kvDrift)),
+    prefillTokensPerSecond,
+    decode,
+    scraped: saidBy(live, nowMs),
+  };
+}
+
+function saidBy({ scraped }: LiveEndpoint, nowMs: number): Candidate['scraped'] {
+  const ageMs = scraped.ageMs(nowMs);
+  if (ageMs === undefined || ageMs > STALE_MS) return {};
+  const { running, waiting, kvUsage } = scraped.scrape!.observation;
+  const { timeToFirstTokenSeconds, interTokenLatencySeconds } = scraped;
+  return {
+    ...(running === undefined ? {} : { running }),
+    ...(waiting === undefined ? {} : { waiting }),
+    ...(kvUsage === undefined ? {} : { kvUsage }),
+    ...(timeToFirstTokenSeconds === undefined ? {} : { timeToFirstTokenSeconds }),
+    ...(interTokenLatencySeconds === undefined ? {} : { interTokenLatencySeconds }),
+  };
+}

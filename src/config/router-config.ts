@@ -1,0 +1,193 @@
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { parse } from 'yaml';
+import { type Finding, KvasirError } from '../errors';
+
+const object = <T extends Record<string, TSchema>>(properties: T) =>
+  Type.Object(properties, { default: {}, additionalProperties: false });
+
+const milliseconds = (value: number, description: string) =>
+  Type.Number({ minimum: 0, maximum: 86_400_000, default: value, description: `${description} Milliseconds; 0: no limit.` });
+
+const plugin = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  args: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+});
+
+/**
+ * The router's configuration document: Kthena's `routerConfiguration` (`scheduler`, `auth`) as it is, and what Kvasir adds to it.
+ * Every field has a default, so that an empty document is a valid one.
+ */
+export const routerConfigSchema = object({
+  scheduler: Type.Optional(
+    Type.Object({
+      pluginConfig: Type.Optional(Type.Array(plugin)),
+      plugins: Type.Optional(
+        Type.Object({
+          Filter: Type.Optional(
+            Type.Object({
+              enabled: Type.Optional(Type.Array(Type.String())),
+              disabled: Type.Optional(Type.Array(Type.String())),
+            }),
+          ),
+          Score: Type.Optional(
+            Type.Object({
+              enabled: Type.Optional(
+                Type.Array(Type.Object({ name: Type.String({ minLength: 1 }), weight: Type.Optional(Type.Number()) })),
+              ),
+              disabled: Type.Optional(Type.Array(Type.Unknown())),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+  auth: Type.Optional(
+    Type.Object({
+      issuer: Type.Optional(Type.String()),
+      audiences: Type.Optional(Type.Array(Type.String())),
+      jwksUri: Type.Optional(Type.String()),
+    }),
+  ),
+  profile: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'Scheduling profile. Absent: the plugins under `scheduler.plugins` when there are any, else `expected-latency`.',
+    }),
+  ),
+  explain: object({
+    header: Type.Boolean({
+      default: false,
+      description: 'Answer `x-kvasir-explain: 1` with the decision, in `x-kvasir-decision`.',
+    }),
+    ringSize: Type.Integer({ minimum: 0, maximum: 100_000, default: 256, description: 'Decisions kept for the debug port.' }),
+  }),
+  limits: object({
+    bodyBytes: Type.Integer({
+      minimum: 1,
+      maximum: 2 ** 31,
+      default: 64 * 2 ** 20,
+      description: 'Largest request body; 413 beyond.',
+    }),
+    bodyBudgetBytes: Type.Integer({
+      minimum: 1,
+      default: 512 * 2 ** 20,
+      description: 'Bytes of all request bodies held at one time; 503 beyond.',
+    }),
+    jsonDepth: Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      default: 128,
+      description: 'Deepest nesting of a request body; 400 beyond.',
+    }),
+    requestsInFlight: Type.Integer({ minimum: 1, default: 20_000, description: 'Requests served at one time; 503 beyond.' }),
+  }),
+  deadlines: object({
+    requestBodyMs: milliseconds(60_000, 'From the head of a request to the end of its body.'),
+    connectMs: milliseconds(3_000, 'Until the connection to an endpoint stands.'),
+    firstByteMs: milliseconds(
+      600_000,
+      'From sending to the head of the answer, where the ModelServer has no `trafficPolicy.timeout`.',
+    ),
+    idleMs: milliseconds(60_000, 'Longest silence inside an answer; also how long a client may refuse to read.'),
+    streamIdleFloorMs: milliseconds(
+      15_000,
+      'A stream that went on at a steady pace is given up after 50 times its usual gap, and not before this.',
+    ),
+    totalMs: milliseconds(3_600_000, 'From the head of a request to the end of its answer.'),
+  }),
+  retry: object({
+    attempts: Type.Integer({
+      minimum: 0,
+      maximum: 10,
+      default: 2,
+      description: 'Further attempts where the ModelServer has no `trafficPolicy.retry`.',
+    }),
+    intervalMs: milliseconds(100, 'Mean wait before a further attempt, where the ModelServer says nothing.'),
+    statuses: Type.Array(Type.Integer({ minimum: 400, maximum: 599 }), {
+      default: [408, 429, 500, 502, 503, 504],
+      description: 'Statuses of an engine that are worth another endpoint.',
+    }),
+    budgetRatio: Type.Number({ minimum: 0, maximum: 1, default: 0.2, description: 'Further attempts per request, on average.' }),
+    quarantineMs: milliseconds(600_000, 'How long a body that cost two endpoints is refused.'),
+  }),
+  paths: Type.Array(Type.String({ pattern: '^/[A-Za-z0-9_./-]+$' }), {
+    default: [],
+    description: 'More paths that are proxied as POST with a JSON body and its `model`.',
+  }),
+  accessLog: object({
+    enabled: Type.Boolean({ default: true }),
+    format: Type.Union([Type.Literal('text'), Type.Literal('json')], { default: 'text' }),
+    output: Type.String({ minLength: 1, default: 'stdout', description: '`stdout`, `stderr`, or a file that is appended to.' }),
+    sampleRatio: Type.Number({ minimum: 0, maximum: 1, default: 1, description: 'Share of successful requests that is logged.' }),
+  }),
+  drain: object({
+    announceMs: milliseconds(5_000, 'After SIGTERM, how long new connections are still taken while the endpoint is withdrawn.'),
+    timeoutMs: milliseconds(300_000, 'After SIGTERM, when streams that still run are cut.'),
+  }),
+});
+
+export type RouterConfig = Static<typeof routerConfigSchema>;
+
+/** How reading a configuration document ended. */
+export type DecodedRouterConfig =
+  | { readonly kind: 'valid'; readonly config: RouterConfig }
+  | { readonly kind: 'invalid'; readonly findings: readonly Finding[] };
+
+/** The configuration of an empty document. */
+export function defaultRouterConfig(): RouterConfig {
+  const value = Value.Default(routerConfigSchema, {});
+  Value.Assert(routerConfigSchema, value);
+  return value;
+}
+
+/** Applies defaults to a parsed document and checks it. @param file named in findings. */
+export function decodeRouterConfig(document: unknown, file?: string): DecodedRouterConfig {
+  const value = Value.Default(routerConfigSchema, Value.Clone(document ?? {}));
+  if (Value.Check(routerConfigSchema, value)) return { kind: 'valid', config: value };
+  const seen = new Set<string>();
+  const findings: Finding[] = [];
+  for (const error of Value.Errors(routerConfigSchema, value)) {
+    if (seen.has(error.path)) continue;
+    seen.add(error.path);
+    const unknown = error.message === 'Unexpected property';
+    const siblings = Object.keys(schemaAt(error.path.split('/').slice(1, -1))?.properties ?? {});
+    findings.push({
+      code: unknown ? 'config/unknown-field' : 'config/invalid-value',
+      severity: 'error',
+      ...(file === undefined ? {} : { file }),
+      field: error.path.slice(1).replaceAll('/', '.'),
+      message: unknown ? 'is no field of the router configuration' : `${JSON.stringify(error.value)} is not allowed`,
+      remedy: unknown ? (siblings.length > 0 ? `use one of ${siblings.join(', ')}` : 'remove it') : lowerFirst(error.message),
+    });
+  }
+  return { kind: 'invalid', findings };
+}
+
+/** Reads a configuration document written as YAML or JSON. */
+export function parseRouterConfig(text: string, file?: string): DecodedRouterConfig {
+  let document: unknown;
+  try {
+    document = parse(text);
+  } catch (error) {
+    const finding = new KvasirError({
+      code: 'config/malformed-yaml',
+      ...(file === undefined ? {} : { file }),
+      message: `is not YAML: ${(error instanceof Error ? error.message : String(error)).split('\n')[0]}`,
+      remedy: 'correct the document',
+    }).finding;
+    return { kind: 'invalid', findings: [finding] };
+  }
+  return decodeRouterConfig(document, file);
+}
+
+function schemaAt(path: readonly string[]): TObject | undefined {
+  let schema: TSchema | undefined = routerConfigSchema;
+  for (const part of path) schema = (schema as TObject | undefined)?.properties?.[part];
+  return schema as TObject | undefined;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
