@@ -3,21 +3,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
 
-/** A program or library to bundle, all paths from the repository's root and from the output folder. */
-interface Bundle {
-  readonly outfile: string;
-  /** The module that is bundled. */
-  readonly module: string;
-  /** The module's function to call with the command line; it resolves to the exit status. Absent for a library. */
-  readonly main?: string;
-}
-
-const BUNDLES: readonly Bundle[] = [
-  { outfile: 'images/router/main.js', module: './runtime/router/main', main: 'routerMain' },
-  { outfile: 'images/autoscaler/main.js', module: './runtime/autoscaler/main', main: 'autoscalerMain' },
-  { outfile: 'cli/main.js', module: './runtime/cli/main' },
-  { outfile: 'simulator/index.js', module: './runtime/simulator/index' },
-];
+/** Module, from the repository's root → bundle, from the output folder. A `main.ts` runs when it is the program that Node was given. */
+const BUNDLES: Readonly<Record<string, string>> = {
+  'runtime/router/main.ts': 'images/router/main.js',
+  'runtime/autoscaler/main.ts': 'images/autoscaler/main.js',
+  'runtime/cli/main.ts': 'cli/main.js',
+  'runtime/simulator/index.ts': 'simulator/index.js',
+};
 
 /**
  * Writes all bundles, each with `THIRD-PARTY-NOTICES.txt` beside it.
@@ -27,22 +19,14 @@ const BUNDLES: readonly Bundle[] = [
  * @throws when a module cannot be bundled.
  */
 export async function bundleAll(root: string, outFolder: string): Promise<void> {
-  await Promise.all(BUNDLES.map((bundle) => write(bundle, root, outFolder)));
+  await Promise.all(Object.entries(BUNDLES).map(([module, outfile]) => write(module, join(outFolder, outfile), root)));
 }
 
-async function write({ outfile, module, main }: Bundle, root: string, outFolder: string): Promise<void> {
-  const target = join(outFolder, outfile);
+async function write(module: string, outfile: string, root: string): Promise<void> {
   const { metafile } = await build({
-    stdin: {
-      contents:
-        main === undefined
-          ? `module.exports = require('${module}');`
-          : `require('${module}').${main}(process.argv.slice(2)).then((status) => process.exit(status));`,
-      resolveDir: root,
-      sourcefile: `${outfile}.entry.js`,
-    },
+    entryPoints: [module],
     absWorkingDir: root,
-    outfile: target,
+    outfile,
     bundle: true,
     platform: 'node',
     target: 'node20',
@@ -53,7 +37,7 @@ async function write({ outfile, module, main }: Bundle, root: string, outFolder:
     // Libraries ask for these when they are there and do without.
     external: ['pino-pretty', 'bufferutil', 'utf-8-validate'],
   });
-  writeFileSync(join(dirname(target), 'THIRD-PARTY-NOTICES.txt'), notices(metafile, root));
+  writeFileSync(join(dirname(outfile), 'THIRD-PARTY-NOTICES.txt'), notices(metafile, root));
 }
 
 const LICENCE_FILES = ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license', 'license.md', 'LICENCE', 'License.txt'];

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleAll } from '../../images/bundle';
+
+const root = join(__dirname, '../..');
+const manifests = join(root, 'test/fixtures/kthena-examples/kthena-router/LLM-Mock.yaml');
+
+describe('the bundles, away from node_modules', () => {
+  let out: string;
+  beforeAll(async () => {
+    out = mkdtempSync(join(tmpdir(), 'kvasir-bundles-'));
+    await bundleAll(root, out);
+  }, 60_000);
+  afterAll(() => rmSync(out, { recursive: true, force: true }));
+
+  it.each(['images/router', 'images/autoscaler', 'cli', 'simulator'])('%s has the notices of the packages in it', (folder) => {
+    const notices = readFileSync(join(out, folder, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
+    expect(notices).toMatch(/^\S+ \d+\.\d+\.\d+\S* \((MIT|Apache-2\.0|ISC|BSD-\d-Clause|0BSD)\)/m);
+    expect(notices).not.toContain('(undefined)');
+  });
+
+  it.each(['router', 'autoscaler'])('the %s image starts, says what it cannot do yet in one line, and ends with 2', (image) => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(out, 'images', image, 'main.js'), '--cluster', 'kubernetes'],
+      {
+        encoding: 'utf8',
+        cwd: out,
+      },
+    );
+    expect({ status, stdout, lines: stderr.trimEnd().split('\n').length }).toEqual({ status: 2, stdout: '', lines: 1 });
+  });
+
+  it.each([
+    ['router', ['--listen', '127.0.0.1:0', '--metrics-listen', '127.0.0.1:0', '--debug-listen', '127.0.0.1:0']],
+    ['autoscaler', ['--metrics-listen', '127.0.0.1:0', '--debug-listen', '127.0.0.1:0']],
+  ])('the %s image runs on a folder and ends with 0 on SIGTERM', async (image, flags) => {
+    const child = spawn(process.execPath, [join(out, 'images', image, 'main.js'), '--cluster', manifests, ...flags], {
+      cwd: out,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await lineOf(child, /"msg":"serving/);
+    child.kill('SIGTERM');
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
+  });
+
+  it('the simulator is a library', () => {
+    const script = "console.log(typeof require('./simulator/index.js').startEngine)";
+    expect(spawnSync(process.execPath, ['-e', script], { cwd: out, encoding: 'utf8' }).stdout.trim()).toBe('function');
+  });
+});
+
+function lineOf(child: ChildProcess, wanted: RegExp): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stderr!.on('data', (bytes: Buffer) => {
+      text += bytes.toString();
+      if (wanted.test(text)) resolve();
+    });
+    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${text}`)));
+  });
+}
