@@ -46,6 +46,12 @@ function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS;
 }
 
+/** Flags that the image gives to Node. */
+function imageNodeFlags(): readonly string[] {
+  const entrypoint = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(ROOT, 'images/router/Dockerfile'), 'utf8'));
+  return (JSON.parse(entrypoint![1]!) as string[]).filter((word) => word.startsWith('--'));
+}
+
 function wrkScript(): string {
   const padding = 'x'.repeat(BODY_BYTES - 80);
   const body = JSON.stringify({ model: 'm', max_tokens: 16, messages: [{ role: 'user', content: padding }] });
@@ -239,6 +245,7 @@ async function main(): Promise<number> {
       logLevel: 'error',
     });
     const router = start(PROXY_CPU, process.execPath, [
+      ...imageNodeFlags(),
       ...[bundle, '--cluster', join(folder, 'objects.yaml')],
       ...['--config', join(folder, 'router-config.json'), ...flags],
     ]);

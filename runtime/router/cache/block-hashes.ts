@@ -6,6 +6,9 @@ export const LARGE_BLOCK_BYTES = 1024;
 const LARGE_FROM_BYTES = 16_384;
 const SMALL_BLOCKS = LARGE_FROM_BYTES / SMALL_BLOCK_BYTES;
 
+/** Keys whose hash is remembered. */
+const MAX_SEEDS = 10_000;
+
 /** Bytes of text that the first `blocks` blocks cover. */
 export function bytesOfBlocks(blocks: number): number {
   const small = Math.min(blocks, SMALL_BLOCKS);
@@ -29,7 +32,7 @@ export interface BlockHashes {
 /** What besides the text makes KV different: requests share a cache only when all parts are equal. */
 export interface CacheKey {
   readonly model: string;
-  readonly adapter?: string;
+  readonly adapter?: string | undefined;
 }
 
 /** Hashes prompts in one pass over their bytes: XXH64 of each block, seeded by the hash before it. */
@@ -38,6 +41,7 @@ export class BlockHasher {
   private readonly large = new Uint8Array(LARGE_BLOCK_BYTES);
   private readonly wide = new BigUint64Array(1);
   private readonly narrow = new Uint32Array(this.wide.buffer);
+  private readonly seeds = new Map<string, bigint>();
 
   private constructor(private readonly api: XXHashAPI) {}
 
@@ -47,10 +51,11 @@ export class BlockHasher {
   }
 
   hash({ model, adapter }: CacheKey, spans: readonly Uint8Array[]): BlockHashes {
-    const totalBytes = spans.reduce((sum, span) => sum + span.length, 0);
+    let totalBytes = 0;
+    for (const each of spans) totalBytes += each.length;
     const count = blocksInBytes(totalBytes);
     const words = new Uint32Array(2 * count);
-    let chain = this.api.h64(adapter === undefined ? model : `${model}\n${adapter}`);
+    let chain = this.seedOf(adapter === undefined ? model : `${model}\n${adapter}`);
     let span = 0;
     let offset = 0;
     for (let block = 0; block < count; block++) {
@@ -72,5 +77,16 @@ export class BlockHasher {
       words[2 * block + 1] = this.narrow[1]!;
     }
     return { count, totalBytes, words };
+  }
+
+  /** Hash of a key, remembered: a router sees few models and many prompts. */
+  private seedOf(key: string): bigint {
+    let seed = this.seeds.get(key);
+    if (seed === undefined) {
+      if (this.seeds.size >= MAX_SEEDS) this.seeds.clear();
+      seed = this.api.h64(key);
+      this.seeds.set(key, seed);
+    }
+    return seed;
   }
 }

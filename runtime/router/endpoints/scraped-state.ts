@@ -13,6 +13,15 @@ export interface Scrape {
   readonly ownKvTokens: number;
 }
 
+/** What an engine said last; absent where it said nothing. */
+export interface Said {
+  readonly running?: number;
+  readonly waiting?: number;
+  readonly kvUsage?: number;
+  readonly timeToFirstTokenSeconds?: number;
+  readonly interTokenLatencySeconds?: number;
+}
+
 /**
  * What an endpoint says of itself, as far as it is known. A failed scrape leaves the values; they lose weight with age, so that an
  * endpoint which no longer answers neither keeps looking idle nor stays busy for ever.
@@ -23,6 +32,12 @@ export class ScrapedState {
   private ttft: LatencyWindow = { totals: undefined, averageSeconds: undefined };
   private itl: LatencyWindow = { totals: undefined, averageSeconds: undefined };
   private capacity: number | undefined;
+  private current: Said = {};
+
+  /** What the last scrape said, as plugins read it: made once per scrape, since every decision reads it. */
+  get said(): Said {
+    return this.current;
+  }
 
   get scrape(): Scrape | undefined {
     return this.last;
@@ -63,6 +78,16 @@ export class ScrapedState {
     this.capacity = scrape.observation.kvCapacityTokens ?? this.capacity;
     this.ttft = next(this.ttft, scrape.observation.timeToFirstToken);
     this.itl = next(this.itl, scrape.observation.interTokenLatency);
+    const { running, waiting, kvUsage } = scrape.observation;
+    const { averageSeconds: timeToFirstTokenSeconds } = this.ttft;
+    const { averageSeconds: interTokenLatencySeconds } = this.itl;
+    this.current = {
+      ...(running === undefined ? {} : { running }),
+      ...(waiting === undefined ? {} : { waiting }),
+      ...(kvUsage === undefined ? {} : { kvUsage }),
+      ...(timeToFirstTokenSeconds === undefined ? {} : { timeToFirstTokenSeconds }),
+      ...(interTokenLatencySeconds === undefined ? {} : { interTokenLatencySeconds }),
+    };
   }
 
   failed(): void {

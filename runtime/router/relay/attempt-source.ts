@@ -46,10 +46,10 @@ export function schedulingRequest({ parsed }: ReadRequest, matched: MatchedReque
   return {
     modelServer: matched.modelServerKey,
     upstreamModel: matched.upstreamModel,
-    ...(matched.isAdapter ? { adapter: parsed.model } : {}),
+    adapter: matched.isAdapter ? parsed.model : undefined,
     promptSpans: parsed.promptSpans,
     promptTokens: parsed.promptTokens,
-    ...(parsed.maxOutputTokens === undefined ? {} : { maxOutputTokens: parsed.maxOutputTokens }),
+    maxOutputTokens: parsed.maxOutputTokens,
     streams: parsed.streams,
   };
 }

@@ -15,7 +15,7 @@ export interface ParsedBody {
   readonly streams: boolean;
   /** The client asked for a usage chunk itself. */
   readonly wantsUsage: boolean;
-  readonly maxOutputTokens?: number;
+  readonly maxOutputTokens?: number | undefined;
   /** Spans of the body that make up its prompt, in the order in which chat templates use them. */
   readonly promptSpans: readonly Buffer[];
   /** Estimated, ≥ 1. */
@@ -97,7 +97,7 @@ function interpret(body: Buffer, api: ApiPath, scan: Extract<JsonScan, { kind: '
     modelSpan: { start: modelMember.valueStart, end: modelMember.valueEnd },
     streams,
     wantsUsage: usage?.wantsUsage ?? true,
-    ...(limit === undefined ? {} : { maxOutputTokens: limit }),
+    maxOutputTokens: limit,
     promptSpans,
     promptTokens: estimateTokens(promptSpans),
     edits,

@@ -24,6 +24,8 @@ export interface CompiledRoute {
   /** `namespace/name`. */
   readonly key: string;
   readonly createdAtMs: number;
+  /** It has parentRefs: it serves requests that come through those Gateways, and no others. */
+  readonly isForGateways: boolean;
   readonly rules: readonly CompiledRule[];
   /** Conditions that do not compile; their rule matches nothing. */
   readonly findings: readonly Finding[];
@@ -36,6 +38,7 @@ export function compileRoute(route: ModelRoute): CompiledRoute {
     route,
     key: keyOf(route),
     createdAtMs: Number.isNaN(created) ? 0 : created,
+    isForGateways: (route.spec.parentRefs ?? []).length > 0,
     rules: route.spec.rules.map((rule, index) => compileRule(route, rule, index, findings)),
     findings,
   };

@@ -94,11 +94,11 @@ export class RouteTable {
     if (candidates === undefined) {
       return unmatched('unknown-model', `no ModelRoute serves the model ${JSON.stringify(query.model)}`);
     }
-    const keys = candidates.map(({ key }) => key).join(', ');
-    const own = candidates.filter(({ route }) => (route.spec.parentRefs ?? []).length === 0);
-    if (own.length === 0) return unmatched('gateway-only', `ModelRoute ${keys} serves only the Gateways in its parentRefs`);
     let zeroWeight: CompiledRoute | undefined;
-    for (const candidate of own) {
+    let isGatewayOnly = true;
+    for (const candidate of candidates) {
+      if (candidate.isForGateways) continue;
+      isGatewayOnly = false;
       const rule = candidate.rules.find((each) => each.matches(query))?.rule;
       if (rule === undefined) continue;
       const drawn = weightedDraw(rule.targetModels, query.random.next());
@@ -108,6 +108,8 @@ export class RouteTable {
     if (zeroWeight !== undefined) {
       return unmatched('no-weight', `the weights of the matching rule of ModelRoute ${zeroWeight.key} are all zero`);
     }
+    const keys = candidates.map(({ key }) => key).join(', ');
+    if (isGatewayOnly) return unmatched('gateway-only', `ModelRoute ${keys} serves only the Gateways in its parentRefs`);
     return unmatched('no-rule', `no rule of ModelRoute ${keys} matches this request`);
   }
 

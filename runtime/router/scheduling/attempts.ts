@@ -7,13 +7,13 @@ export interface SchedulingRequest {
   /** Model name that is sent upstream. */
   readonly upstreamModel: string;
   /** Adapter name when the client asked for one. */
-  readonly adapter?: string;
+  readonly adapter?: string | undefined;
   /** Bytes of the request that make up its prompt, in order; spans of the received body where possible. */
   readonly promptSpans: readonly Uint8Array[];
   /** Estimated prompt tokens, ≥ 1. */
   readonly promptTokens: number;
   /** `max_tokens` or `max_completion_tokens` when given. */
-  readonly maxOutputTokens?: number;
+  readonly maxOutputTokens?: number | undefined;
   /** Whether the answer streams, so that its first byte shows the end of prefill. */
   readonly streams: boolean;
 }

@@ -47,16 +47,9 @@ export function candidateOf(live: LiveEndpoint, { cachedTokens, nowMs, usesSeeds
   };
 }
 
+const NOTHING_SAID: Candidate['scraped'] = {};
+
 function saidBy({ scraped }: LiveEndpoint, nowMs: number): Candidate['scraped'] {
   const ageMs = scraped.ageMs(nowMs);
-  if (ageMs === undefined || ageMs > STALE_MS) return {};
-  const { running, waiting, kvUsage } = scraped.scrape!.observation;
-  const { timeToFirstTokenSeconds, interTokenLatencySeconds } = scraped;
-  return {
-    ...(running === undefined ? {} : { running }),
-    ...(waiting === undefined ? {} : { waiting }),
-    ...(kvUsage === undefined ? {} : { kvUsage }),
-    ...(timeToFirstTokenSeconds === undefined ? {} : { timeToFirstTokenSeconds }),
-    ...(interTokenLatencySeconds === undefined ? {} : { interTokenLatencySeconds }),
-  };
+  return ageMs === undefined || ageMs > STALE_MS ? NOTHING_SAID : scraped.said;
 }

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../endpoints/endpoint';
 import type { DecodeRate } from '../endpoints/learned-rates';
+import type { Said } from '../endpoints/scraped-state';
 
 /** An endpoint as one decision sees it: numbers taken at one moment, that nothing changes afterwards. */
 export interface Candidate {
@@ -20,13 +21,7 @@ export interface Candidate {
   readonly prefillTokensPerSecond: number;
   readonly decode: DecodeRate;
   /** What its engine said last; undefined where it said nothing. */
-  readonly scraped: {
-    readonly running?: number;
-    readonly waiting?: number;
-    readonly kvUsage?: number;
-    readonly timeToFirstTokenSeconds?: number;
-    readonly interTokenLatencySeconds?: number;
-  };
+  readonly scraped: Said;
 }
 
 /** A request as plugins see it. */
@@ -35,7 +30,7 @@ export interface ScheduledRequest {
   /** Output tokens to expect, ≥ 1. */
   readonly expectedOutputTokens: number;
   readonly upstreamModel: string;
-  readonly adapter?: string;
+  readonly adapter?: string | undefined;
   /** Uniform in [0, 1), drawn once for this decision: the only randomness that a plugin may use. */
   readonly draw: number;
 }

@@ -19,7 +19,7 @@ export interface AttemptInput {
   readonly hashes: BlockHashes;
   readonly live: LiveEndpoint;
   readonly decision: Decision;
-  /** Filter name → ids that it removed. */
+  /** Ids left out before the profile's filters, by reason. */
   readonly removed: ReadonlyMap<string, readonly string[]>;
   readonly outputKey: string;
 }
@@ -65,7 +65,10 @@ export class LiveAttempt implements Attempt {
         cost: costs[i]!,
         cachedTokens: Math.round(candidate.cachedTokens),
       })),
-      removed: Object.fromEntries(removed),
+      removed: Object.fromEntries([
+        ...[...decision.removed].map(([filter, gone]) => [filter, gone.map(({ endpoint }) => endpoint.id)] as const),
+        ...removed,
+      ]),
       ...(this.scrapeAgeMs === undefined ? {} : { scrapeAgeMs: this.scrapeAgeMs }),
     };
   }

@@ -11,40 +11,39 @@ import { schedule } from './scheduler';
 /** Share of decisions made with seed rates: what learned rates say of a slow endpoint stays open to correction. */
 const EXPLORATION_RATIO = 0.01;
 
+const NOBODY: readonly LiveEndpoint[] = [];
+const NOTHING_REMOVED: ReadonlyMap<string, readonly string[]> = new Map();
+
+/** Who may take a request now, and who was left out before the profile's filters. */
+type Eligible =
+  | { readonly kind: 'some'; readonly pool: readonly LiveEndpoint[]; readonly removed: ReadonlyMap<string, readonly string[]> }
+  | Extract<NextAttempt, { kind: 'none' }>;
+
 /** Attempts over the live view of pods. */
 export class LiveAttempts implements Attempts {
-  /** A request's hashes are the same for each of its attempts. */
-  private readonly hashes = new WeakMap<SchedulingRequest, BlockHashes>();
+  /** Reused: a decision reads them and keeps nothing of them. */
+  private readonly slots: number[] = [];
+  private cachedBytes = new Float64Array(64);
 
   constructor(private readonly context: AttemptContext) {}
 
   next(request: SchedulingRequest, excluded: ReadonlySet<string>): NextAttempt {
-    const { clock, random, registry, profile, outputs } = this.context;
+    const { clock, random, registry, profile, outputs, hasher } = this.context;
     const nowMs = clock.monotonic();
-    const pool = registry.pool(request.modelServer) ?? [];
-    const available = pool.filter(({ isAvailable }) => isAvailable);
-    if (available.length === 0) {
-      return { kind: 'none', reason: 'no-endpoints', message: `no ready pods for model server: ${request.modelServer}` };
-    }
-    const untried = available.filter(({ endpoint }) => !excluded.has(endpoint.id));
-    if (untried.length === 0) {
-      return {
-        kind: 'none',
-        reason: 'excluded',
-        message: `all ${available.length} ready pods of ${request.modelServer} were tried`,
-      };
-    }
-    const ejected = ejectedMembers(available, nowMs);
-    // Where only ejected ones are untried, one of them is a better answer than none.
-    const healthy = untried.filter((live) => !ejected.has(live));
-    const eligible = healthy.length > 0 ? healthy : untried;
-    const hashes = this.hashesOf(request);
-    const candidates = this.candidates(eligible, request, hashes, nowMs, random.next() < EXPLORATION_RATIO);
+    const pool = registry.pool(request.modelServer) ?? NOBODY;
+    const eligible = isWholly(pool, excluded, nowMs)
+      ? { kind: 'some' as const, pool, removed: NOTHING_REMOVED }
+      : narrow(request, pool, excluded, nowMs);
+    if (eligible.kind === 'none') return eligible;
+    const { upstreamModel, adapter } = request;
+    const hashes = hasher.hash({ model: upstreamModel, adapter }, request.promptSpans);
+    const candidates = this.candidates(eligible.pool, request, hashes, nowMs, random.next() < EXPLORATION_RATIO);
+    const key = outputKey(request);
     const scheduled: ScheduledRequest = {
       promptTokens: request.promptTokens,
-      expectedOutputTokens: outputs.expectedTokens(outputKey(request), request.maxOutputTokens),
-      upstreamModel: request.upstreamModel,
-      ...(request.adapter === undefined ? {} : { adapter: request.adapter }),
+      expectedOutputTokens: outputs.expectedTokens(key, request.maxOutputTokens),
+      upstreamModel,
+      adapter,
       draw: random.next(),
     };
     const outcome = schedule(profile, scheduled, candidates, random);
@@ -52,19 +51,15 @@ export class LiveAttempts implements Attempts {
       return { kind: 'none', reason: 'filtered', message: `pods have all been filtered out by "${outcome.filter}"` };
     }
     const { decision } = outcome;
-    const live = eligible[candidates.indexOf(decision.picked)]!;
-    const removed = new Map([...decision.removed].map(([name, gone]) => [name, gone.map(({ endpoint }) => endpoint.id)]));
-    if (untried.length < available.length) removed.set('excluded', available.filter((each) => !untried.includes(each)).map(idOf));
-    if (eligible.length < untried.length) removed.set('outlier', untried.filter((each) => !eligible.includes(each)).map(idOf));
     const attempt = new LiveAttempt({
       context: this.context,
       request,
       scheduled,
       hashes,
-      live,
+      live: eligible.pool[candidates.indexOf(decision.picked)]!,
       decision,
-      removed,
-      outputKey: outputKey(request),
+      removed: eligible.removed,
+      outputKey: key,
     });
     return { kind: 'attempt', attempt };
   }
@@ -76,22 +71,49 @@ export class LiveAttempts implements Attempts {
     nowMs: number,
     usesSeeds: boolean,
   ): readonly Candidate[] {
-    const cachedBytes = new Float64Array(pool.length);
-    const slots = pool.map(({ endpoint }) => endpoint.slot);
-    this.context.index.lookup(hashes, slots, cachedBytes);
+    const { slots } = this;
+    slots.length = 0;
+    for (const { endpoint } of pool) slots.push(endpoint.slot);
+    if (this.cachedBytes.length < pool.length) this.cachedBytes = new Float64Array(2 * pool.length);
+    this.context.index.lookup(hashes, slots, this.cachedBytes);
     const tokensPerByte = hashes.totalBytes === 0 ? 0 : request.promptTokens / hashes.totalBytes;
-    return pool.map((live, i) => candidateOf(live, { cachedTokens: cachedBytes[i]! * tokensPerByte, nowMs, usesSeeds }));
+    return pool.map((live, i) => candidateOf(live, { cachedTokens: this.cachedBytes[i]! * tokensPerByte, nowMs, usesSeeds }));
   }
+}
 
-  private hashesOf(request: SchedulingRequest): BlockHashes {
-    let hashes = this.hashes.get(request);
-    if (hashes === undefined) {
-      const { upstreamModel: model, adapter, promptSpans } = request;
-      hashes = this.context.hasher.hash(adapter === undefined ? { model } : { model, adapter }, promptSpans);
-      this.hashes.set(request, hashes);
-    }
-    return hashes;
+/** Whether every pod of the pool may take the request, which is nearly always so. */
+function isWholly(pool: readonly LiveEndpoint[], excluded: ReadonlySet<string>, nowMs: number): boolean {
+  if (excluded.size > 0) return false;
+  for (const live of pool) if (!live.isAvailable || live.outlier.ejectedSinceMs(nowMs) !== undefined) return false;
+  return pool.length > 0;
+}
+
+function narrow(
+  request: SchedulingRequest,
+  pool: readonly LiveEndpoint[],
+  excluded: ReadonlySet<string>,
+  nowMs: number,
+): Eligible {
+  const available = pool.filter(({ isAvailable }) => isAvailable);
+  if (available.length === 0) {
+    return { kind: 'none', reason: 'no-endpoints', message: `no ready pods for model server: ${request.modelServer}` };
   }
+  const untried = available.filter(({ endpoint }) => !excluded.has(endpoint.id));
+  if (untried.length === 0) {
+    return {
+      kind: 'none',
+      reason: 'excluded',
+      message: `all ${available.length} ready pods of ${request.modelServer} were tried`,
+    };
+  }
+  const ejected = ejectedMembers(available, nowMs);
+  // Where only ejected ones are untried, one of them is a better answer than none.
+  const healthy = untried.filter((live) => !ejected.has(live));
+  const eligible = healthy.length > 0 ? healthy : untried;
+  const removed = new Map<string, readonly string[]>();
+  if (untried.length < available.length) removed.set('excluded', available.filter((each) => !untried.includes(each)).map(idOf));
+  if (eligible.length < untried.length) removed.set('outlier', untried.filter((each) => !eligible.includes(each)).map(idOf));
+  return { kind: 'some', pool: eligible, removed };
 }
 
 function outputKey({ modelServer, upstreamModel, adapter }: SchedulingRequest): string {

@@ -5,13 +5,18 @@ import type { Profile } from './profile';
 /** What a term counts that is no finite number: dearer than any real one, and still comparable. */
 const WORST_TERM = 1e12;
 
+const NOBODY_REMOVED: ReadonlyMap<string, readonly Candidate[]> = new Map();
+
+/** What scorers write into; its numbers are copied before the next one scores. */
+let scratch = new Float64Array(64);
+
 /** Why a candidate was picked: all that was weighed. */
 export interface Decision {
   readonly picked: Candidate;
   readonly candidates: readonly Candidate[];
   /** Term of scorer s for candidate i at `s * candidates.length + i`. */
-  readonly terms: Float64Array;
-  readonly costs: Float64Array;
+  readonly terms: readonly number[];
+  readonly costs: readonly number[];
   /** Filter name → candidates that it removed. */
   readonly removed: ReadonlyMap<string, readonly Candidate[]>;
 }
@@ -33,35 +38,42 @@ export function schedule(
   candidates: readonly Candidate[],
   random: Random,
 ): Scheduled {
-  const removed = new Map<string, readonly Candidate[]>();
+  let removed: Map<string, readonly Candidate[]> | undefined;
   let left = candidates;
   for (const filter of profile.filters) {
     const kept = left.filter((candidate) => filter.keeps(request, candidate));
     if (kept.length < left.length) {
       const keptSet = new Set(kept);
+      removed ??= new Map();
       removed.set(filter.name, [...(removed.get(filter.name) ?? []), ...left.filter((candidate) => !keptSet.has(candidate))]);
     }
-    if (kept.length === 0) return { kind: 'filtered', filter: filter.name, removed };
+    if (kept.length === 0) return { kind: 'filtered', filter: filter.name, removed: removed ?? NOBODY_REMOVED };
     left = kept;
   }
   const { scorers } = profile;
   const count = left.length;
-  const terms = new Float64Array(scorers.length * count);
-  const costs = new Float64Array(count);
-  scorers.forEach(({ scorer, weight }, s) => {
-    const out = terms.subarray(s * count, (s + 1) * count);
-    scorer.score(request, left, out);
+  if (scratch.length < count) scratch = new Float64Array(2 * count);
+  const terms: number[] = [];
+  const costs: number[] = [];
+  for (const { scorer, weight } of scorers) {
+    scratch.fill(0, 0, count);
+    scorer.score(request, left, scratch);
     for (let i = 0; i < count; i++) {
-      const term = out[i]! * weight;
-      out[i] = Number.isFinite(term) ? term : WORST_TERM;
-      costs[i]! += out[i]!;
+      const weighted = scratch[i]! * weight;
+      const term = Number.isFinite(weighted) ? weighted : WORST_TERM;
+      terms.push(term);
+      costs[i] = (costs[i] ?? 0) + term;
     }
-  });
+  }
+  if (scorers.length === 0) for (let i = 0; i < count; i++) costs.push(0);
   let best = 0;
   for (let i = 1; i < count; i++) if (costs[i]! < costs[best]!) best = i;
   const width = profile.tieWidth(scorers.map((_, s) => terms[s * count + best]!));
   const ties: number[] = [];
   for (let i = 0; i < count; i++) if (costs[i]! <= costs[best]! + width) ties.push(i);
   const picked = ties.length === 1 ? best : ties[Math.floor(random.next() * ties.length)]!;
-  return { kind: 'picked', decision: { picked: left[picked]!, candidates: left, terms, costs, removed } };
+  return {
+    kind: 'picked',
+    decision: { picked: left[picked]!, candidates: left, terms, costs, removed: removed ?? NOBODY_REMOVED },
+  };
 }
