@@ -20,6 +20,7 @@ const project = new typescript.TypeScriptProject({
   entrypoint: 'dist/constructs/index.js',
   entrypointTypes: 'dist/constructs/index.d.ts',
   bin: { kvasir: 'bin/kvasir.js' },
+  autoDetectBin: false,
 
   github: false,
   eslint: false,
@@ -100,8 +101,14 @@ for (const script of ['clobber', 'eject', 'package', 'watch', 'post-compile', 'p
 }
 
 // What users import. `typesVersions` serves module resolution that does not read `exports`, as the stock cdk8s template uses.
-const entries = { '.': 'constructs/index', './api': 'src/index', './testing': 'constructs/testing/index', './simulator': 'runtime/simulator/index' };
+const entries = {
+  '.': 'constructs/index',
+  './api': 'src/index',
+  './testing': 'constructs/testing/index',
+  './simulator': 'runtime/simulator/index',
+};
 project.package.addField('version', '0.1.0');
+project.package.addField('type', 'commonjs');
 project.package.addField('exports', {
   ...Object.fromEntries(
     Object.entries(entries).map(([name, file]) => [
@@ -119,7 +126,24 @@ project.package.addField('typesVersions', {
       .map(([name, file]) => [name.slice(2), [`dist/${file}.d.ts`]]),
   ),
 });
-project.package.addField('files', ['bin', 'dist', 'LICENSE', 'README.md']);
+// The simulator's declarations name those of `runtime/lib`. The Dockerfiles and what they copy are there so that `docker build` takes the
+// installed package as its context, and the images are of the same version as the constructs.
+project.package.addField('files', [
+  'bin',
+  'dist/cli',
+  'dist/constructs',
+  'dist/examples',
+  'dist/images/*/*',
+  'dist/runtime/lib/**/*.d.ts',
+  'dist/runtime/simulator/**/*.d.ts',
+  'dist/simulator',
+  'dist/src',
+  'docs',
+  'examples',
+  'images/*/Dockerfile',
+  'LICENSE',
+  'README.md',
+]);
 project.package.addField('repository', undefined);
 
 project.gitignore.exclude('/dist/', '/.bench/', '*.tsbuildinfo');
@@ -132,6 +156,7 @@ project.addTask('lint', { description: 'Check format and lint', exec: 'biome che
 project.addTask('format', { description: 'Format and mend what can be mended', exec: 'biome check --write .' });
 project.setScript('kvasir', 'node bin/kvasir.js');
 project.setScript('demo', 'node bin/kvasir.js demo');
+project.setScript('prepack', 'rm -rf dist && npm run compile');
 
 new JsonFile(project, 'tsconfig.test.json', {
   marker: false,
@@ -140,9 +165,7 @@ new JsonFile(project, 'tsconfig.test.json', {
     compilerOptions: {
       noEmit: true,
       types: ['node', 'jest'],
-      paths: Object.fromEntries(
-        Object.entries(entries).map(([name, file]) => [name.replace('.', 'kvasir'), [`./${file}.ts`]]),
-      ),
+      paths: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name.replace('.', 'kvasir'), [`./${file}.ts`]])),
     },
     include: ['src', 'constructs', 'runtime', 'images', 'test', 'examples', '.projenrc.ts'],
   },
@@ -153,7 +176,12 @@ new JsonFile(project, 'jest.config.json', {
   obj: {
     testEnvironment: 'node',
     testMatch: ['<rootDir>/test/**/*.test.ts'],
-    transform: { '^.+\\.[cm]?[tj]s$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } }] },
+    transform: {
+      '^.+\\.[cm]?[tj]s$': [
+        '@swc/jest',
+        { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
+      ],
+    },
     // Packages that ship ES modules only, which jest cannot require on Node 20.
     transformIgnorePatterns: [
       'node_modules/(?!(@kubernetes/client-node|openid-client|oauth4webapi|jose|cookie|fast-check|pure-rand|@huggingface/tokenizers|@huggingface/jinja|re2js)/)',
@@ -171,7 +199,7 @@ new JsonFile(project, 'biome.json', {
   obj: {
     $schema: './node_modules/@biomejs/biome/configuration_schema.json',
     files: {
-      includes: ['**/*.ts', '**/*.js', '!dist', '!node_modules', '!test/fixtures', '!.projen'],
+      includes: ['**/*.ts', '**/*.js', '!dist', '!node_modules', '!test/fixtures', '!.projen', '!biome.json'],
     },
     formatter: { indentStyle: 'space', indentWidth: 2, lineWidth: 130 },
     javascript: { formatter: { quoteStyle: 'single' } },

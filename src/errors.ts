@@ -30,7 +30,7 @@ export class KvasirError extends Error {
   override readonly name = 'KvasirError';
   readonly finding: Finding;
 
-  constructor(finding: Omit<Finding, 'severity'>, options?: ErrorOptions) {
+  constructor(finding: Omit<Finding, 'severity'>, options?: { readonly cause?: unknown }) {
     const whole: Finding = { severity: 'error', ...finding };
     super(findingLine(whole), options);
     this.finding = whole;

@@ -1,3 +1,9 @@
+/** `kvasir/simulator`: engines without GPUs, for tests of what talks to engines, and the clocks and randomness that they take. */
+
+export type { Clock, Timer } from '../lib/clock';
+export { type Random, seededRandom } from '../lib/random';
+export { VirtualClock } from '../lib/virtual-clock';
+export { wallClock } from '../lib/wall-clock';
 export { approximateTokenizer } from './approximate-tokenizer';
 export { BlockKeys, type KeyNamespace } from './block-keys';
 export type { EngineStats } from './core/engine-stats';

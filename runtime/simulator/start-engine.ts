@@ -1,7 +1,9 @@
 import type { StepTime } from '../../src/catalog/step-time';
 import type { EnginePlan } from '../../src/expand/engine-plan';
+import { sizeEngine } from '../../src/expand/engine-sizing';
 import { type Clock, sleep } from '../lib/clock';
-import type { Random } from '../lib/random';
+import { type Random, seededRandom } from '../lib/random';
+import { wallClock } from '../lib/wall-clock';
 import { AnswerWriter } from './answer/answer-writer';
 import { approximateTokenizer } from './approximate-tokenizer';
 import { EngineCore } from './engine-core';
@@ -31,11 +33,14 @@ export interface StartEngineOptions {
   readonly host: string;
   /** 0 chooses a free one. */
   readonly port: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly stepTime: StepTime;
-  /** Blocks of KV cache, ≥ 2, of `engineLimits(plan).blockSize` tokens each. */
-  readonly numBlocks: number;
+  /** @default real time */
+  readonly clock?: Clock;
+  /** @default a source that is seeded the same each time */
+  readonly random?: Random;
+  /** @default that of the plan's model on its GPUs, by the catalogue */
+  readonly stepTime?: StepTime;
+  /** Blocks of KV cache, ≥ 2, of `engineLimits(plan).blockSize` tokens each. @default what the plan's model leaves room for on its GPUs */
+  readonly numBlocks?: number;
   /** @default an approximate one */
   readonly tokenizer?: Tokenizer;
   /** Whether an adapter lies at a path that a client wants to load. @default every path has one */
@@ -48,11 +53,13 @@ export interface StartEngineOptions {
  * @throws KvasirError `listen/address-in-use`, `listen/not-allowed` or `listen/failed`.
  */
 export async function startEngine(options: StartEngineOptions): Promise<RunningEngine> {
-  const { plan, clock, random, numBlocks, tokenizer = approximateTokenizer } = options;
+  const { plan, tokenizer = approximateTokenizer, clock = wallClock(), random = seededRandom(1) } = options;
   const limits = engineLimits(plan);
+  const size = sizeEngine(plan);
+  const { stepTime = size.stepTime, numBlocks = Math.floor(size.kvCapacityTokens / limits.blockSize) } = options;
   const core: EngineCore = new EngineCore({
     clock,
-    stepTime: options.stepTime,
+    stepTime,
     ...limits,
     // SGLang keeps no block for itself.
     numBlocks: plan.engine === 'vllm' ? numBlocks : numBlocks + 1,
@@ -69,7 +76,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
       onStep: (step) => metrics.onStep?.(step),
     },
   });
-  const metrics = createMetrics(options, () => core);
+  const metrics = createMetrics(plan, clock, numBlocks, () => core);
   const faultState: FaultState = { cutAfterTokens: undefined, frozenMetrics: undefined };
   const context: FaceContext = {
     plan,
@@ -171,7 +178,7 @@ export async function startEngine(options: StartEngineOptions): Promise<RunningE
   };
 }
 
-function createMetrics({ plan, clock, numBlocks }: StartEngineOptions, core: () => EngineCore): FaceMetrics {
+function createMetrics(plan: EnginePlan, clock: Clock, numBlocks: number, core: () => EngineCore): FaceMetrics {
   const limits = engineLimits(plan);
   if (plan.engine === 'sglang') return new SglangMetrics({ plan, clock, core });
   const dialect = vllmDialect(plan.version);
