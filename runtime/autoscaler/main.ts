@@ -1,11 +1,10 @@
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { defaultAutoscalerConfig, parseAutoscalerConfig } from '../../src/config/autoscaler-config';
-import { type Finding, findingLine, KvasirError } from '../../src/errors';
 import { openManifestCluster } from '../cluster/manifests';
 import { formatAddress, parseListenAddress } from '../lib/http-listen';
-import { createLogger } from '../lib/logger';
+import { exitWith, runImage, untilSignal } from '../lib/image-program';
+import { createLogger, logFindings } from '../lib/logger';
 import { readConfig } from '../lib/read-config';
-import { onShutdownSignal } from '../lib/shutdown';
 import { wallClock } from '../lib/wall-clock';
 import { startAutoscaler } from './autoscaler';
 
@@ -16,38 +15,15 @@ interface Flags {
   readonly config?: string;
 }
 
-/**
- * The autoscaler's command line.
- *
- * @param argv arguments after the program's name.
- * @returns the exit status: 0 after a shutdown by signal, 1 when nothing could run, 2 for a wrong command line.
- */
-export async function autoscalerMain(argv: readonly string[]): Promise<number> {
+/** The autoscaler's command line. @param argv arguments after the program's name. @returns the exit status, as `runImage` says. */
+export function autoscalerMain(argv: readonly string[]): Promise<number> {
   const program = new Command('autoscaler')
     .description('Scales workloads by the metrics of their pods, as AutoscalingPolicy objects say.')
     .requiredOption('--cluster <source>', 'a folder or file of manifests, or `kubernetes`')
     .option('--metrics-listen <host:port>', 'address of /metrics, /healthz and /readyz', '127.0.0.1:9091')
     .option('--debug-listen <host:port>', 'address of /debug/explain, which has no authentication', '127.0.0.1:15001')
-    .option('--config <file>', 'autoscaler configuration file')
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => process.stderr.write(text) });
-  try {
-    program.parse([...argv], { from: 'user' });
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    throw error;
-  }
-  const flags = program.opts<Flags>();
-  if (flags.cluster === 'kubernetes') {
-    return complain('--cluster kubernetes: this version reads manifests only; give a folder of YAML files', 2);
-  }
-  try {
-    await run(flags);
-    return 0;
-  } catch (error) {
-    if (error instanceof KvasirError) return complain(error.message, 1);
-    throw error;
-  }
+    .option('--config <file>', 'autoscaler configuration file');
+  return runImage<Flags>(program, argv, run);
 }
 
 async function run(flags: Flags): Promise<void> {
@@ -58,24 +34,16 @@ async function run(flags: Flags): Promise<void> {
   const config = flags.config === undefined ? defaultAutoscalerConfig() : readConfig(flags.config, parseAutoscalerConfig);
   const log = createLogger('autoscaler');
   const clock = wallClock();
-  const onFinding = (finding: Finding): void =>
-    log[finding.severity === 'error' ? 'error' : 'warn']({ code: finding.code }, findingLine(finding));
-  const cluster = await openManifestCluster({ paths: [flags.cluster], clock, watch: true, onFinding });
+  const cluster = await openManifestCluster({ paths: [flags.cluster], clock, watch: true, onFinding: logFindings(log) });
   try {
     const autoscaler = await startAutoscaler({ cluster, clock, config, ...addresses, log, processMetrics: true });
-    const ended = new Promise<void>((resolve) => {
-      const stop = onShutdownSignal(
-        (signal) => {
-          log.info({ signal }, 'ending after this round; a second signal ends at once');
-          void autoscaler.close().then(finish);
-        },
-        () => finish(),
-      );
-      const finish = (): void => {
-        stop();
-        resolve();
-      };
-    });
+    const ended = untilSignal(
+      (signal) => {
+        log.info({ signal }, 'ending after this round; a second signal ends at once');
+        return autoscaler.close();
+      },
+      () => Promise.resolve(),
+    );
     log.info(
       { metrics: formatAddress(autoscaler.metricsAddress!), debug: formatAddress(autoscaler.debugAddress!) },
       'serving metrics and explanations',
@@ -86,17 +54,4 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-function complain(line: string, status: number): number {
-  process.stderr.write(`${line}\n`);
-  return status;
-}
-
-if (require.main === module) {
-  autoscalerMain(process.argv.slice(2)).then(
-    (status) => process.exit(status),
-    (error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-      process.exit(1);
-    },
-  );
-}
+if (require.main === module) exitWith(autoscalerMain(process.argv.slice(2)));

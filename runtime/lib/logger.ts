@@ -1,4 +1,5 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
+import { type Finding, findingLine } from '../../src/errors';
 
 export type { Logger } from 'pino';
 
@@ -14,4 +15,9 @@ export function createLogger(component: string, level = 'info', destination: Des
 /** A log that drops everything. */
 export function silentLogger(): Logger {
   return pino({ level: 'silent' });
+}
+
+/** Writes each finding as one log line, an error as an error and the rest as warnings. */
+export function logFindings(log: Logger): (finding: Finding) => void {
+  return (finding) => log[finding.severity === 'error' ? 'error' : 'warn']({ code: finding.code }, findingLine(finding));
 }
