@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { RouterError } from '../errors';
 import { type ApiPath, printable } from './api-paths';
 import { isForbiddenMember } from './forbidden-members';
-import { type JsonMember, type JsonScan, type KeyUse, scanJsonObject } from './json-object';
+import { type JsonMember, type JsonScan, type KeyUse, scanJsonObject, scanNow } from './json-object';
 import { estimateTokens } from './prompt-size';
 import type { Edit } from './splice';
 import { requestUsage } from './usage-request';
@@ -39,7 +39,6 @@ const PROMPT_MEMBERS = [
 const LIMIT_MEMBERS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
 const READ: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options', ...LIMIT_MEMBERS, ...PROMPT_MEMBERS]);
 
-const SLICE_BYTES = 2 ** 20;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 function useOf(key: string): KeyUse {
@@ -50,16 +49,24 @@ function useOf(key: string): KeyUse {
 /**
  * Reads the members that the router acts on and lists the changes that remove what never passes through and ask for usage.
  *
- * @param pause awaited between slices of a long body, so that other requests go on.
  * @throws RouterError for a body that is no UTF-8, no JSON object, too deep, or names a member twice that the router reads.
  */
+export function parseNow(body: Buffer, api: ApiPath, maxDepth: number): ParsedBody {
+  refuseByteOrderMark(body);
+  if (!isUtf8(body)) throw notUtf8();
+  const scan = scanNow(body, 0, body.length, { useOf, maxDepth });
+  if (scan.kind === 'invalid') throw refusal(scan);
+  return interpret(body, api, scan);
+}
+
+/** Bodies up to this size are parsed in one go; longer ones in slices, so that other requests go on. */
+export const SLICE_BYTES = 2 ** 20;
+
+/** As `parseNow`, with a pause after each slice of a long body. @param pause awaited between slices. */
 export async function parseBody(body: Buffer, api: ApiPath, maxDepth: number, pause: () => Promise<void>): Promise<ParsedBody> {
-  if (body.length >= 3 && body.compare(BOM, 0, 3, 0, 3) === 0) {
-    throw new RouterError('invalid_utf8', 'the body begins with a byte order mark');
-  }
-  if (!(body.length <= SLICE_BYTES ? isUtf8(body) : await isLongUtf8(body, pause))) {
-    throw new RouterError('invalid_utf8', 'the body is not UTF-8');
-  }
+  if (body.length <= SLICE_BYTES) return parseNow(body, api, maxDepth);
+  refuseByteOrderMark(body);
+  if (!(await isLongUtf8(body, pause))) throw notUtf8();
   const scan = scanJsonObject(body, 0, body.length, { useOf, maxDepth, sliceBytes: SLICE_BYTES });
   let step = scan.next();
   while (step.done !== true) {
@@ -68,6 +75,16 @@ export async function parseBody(body: Buffer, api: ApiPath, maxDepth: number, pa
   }
   if (step.value.kind === 'invalid') throw refusal(step.value);
   return interpret(body, api, step.value);
+}
+
+function refuseByteOrderMark(body: Buffer): void {
+  if (body.length >= 3 && body.compare(BOM, 0, 3, 0, 3) === 0) {
+    throw new RouterError('invalid_utf8', 'the body begins with a byte order mark');
+  }
+}
+
+function notUtf8(): RouterError {
+  return new RouterError('invalid_utf8', 'the body is not UTF-8');
 }
 
 function interpret(body: Buffer, api: ApiPath, scan: Extract<JsonScan, { kind: 'object' }>): ParsedBody {

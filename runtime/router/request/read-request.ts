@@ -3,7 +3,7 @@ import type { DeadlineWheel } from '../relay/deadline-wheel';
 import type { IncomingRequest, ReadRequest, RequestHead } from '../request';
 import type { Reservations } from '../reservations';
 import type { BodyBudget } from './body-budget';
-import { parseBody } from './parse-body';
+import { parseBody, parseNow, SLICE_BYTES } from './parse-body';
 import { type BodyLimits, readBody } from './read-body';
 
 /** Reads and parses request bodies within their limits. */
@@ -22,7 +22,9 @@ export class RequestReader {
   async read(incoming: IncomingRequest, head: RequestHead, reservations: Reservations): Promise<ReadRequest> {
     incoming.letBodyCome();
     const body = await readBody(incoming, this.limits, this.budget, this.wheel, reservations);
-    const parsed = await parseBody(body, head.api, this.config.limits.jsonDepth, nextTurn);
+    const { jsonDepth } = this.config.limits;
+    const parsed =
+      body.length <= SLICE_BYTES ? parseNow(body, head.api, jsonDepth) : await parseBody(body, head.api, jsonDepth, nextTurn);
     const { trace } = incoming;
     trace.model = parsed.model;
     trace.streams = parsed.streams;

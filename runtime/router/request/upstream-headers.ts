@@ -1,5 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
-
 /**
  * Headers that never pass from a client to an engine: hop-by-hop ones, the client's credentials, what the router sets itself, and what
  * only routers may say to engines.
@@ -88,14 +86,26 @@ const DROPPED_ANSWER: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
-/** The headers of an engine's answer that the client gets, as name, value, name, value. */
-export function answerHeaders(received: IncomingHttpHeaders): string[] {
+/** The head of an engine's answer, as far as the router reads it. */
+export interface AnswerHead {
+  readonly contentType: string;
+  readonly contentLength: string | undefined;
+  /** What the client gets, as name, value, name, value. */
+  readonly headers: string[];
+}
+
+/** @param raw name, value, name, value as received; latin1 keeps every byte of a value. */
+export function answerHead(raw: readonly Buffer[]): AnswerHead {
   const headers: string[] = [];
-  for (const name in received) {
+  let contentType = '';
+  let contentLength: string | undefined;
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index]!.toString('latin1').toLowerCase();
+    if (name === 'content-length') contentLength = raw[index + 1]!.toString('latin1');
     if (DROPPED_ANSWER.has(name)) continue;
-    const value = received[name];
-    if (typeof value === 'string') headers.push(name, value);
-    else for (const each of value ?? []) headers.push(name, each);
+    const value = raw[index + 1]!.toString('latin1');
+    if (name === 'content-type') contentType = value;
+    headers.push(name, value);
   }
-  return headers;
+  return { contentType, contentLength, headers };
 }
