@@ -25,6 +25,8 @@ export const Labels = {
   name: 'app.kubernetes.io/name',
   component: 'app.kubernetes.io/component',
   managedBy: 'app.kubernetes.io/managed-by',
+  /** `true` on a Secret with the credential of an ExternalModelProvider; routers see no other Secret. Kthena's name. */
+  providerCredential: 'networking.serving.volcano.sh/external-model-provider-credential',
   /** Kthena's ModelServing labels, see its `modelserving.volcano.sh/*`. */
   modelServingName: 'modelserving.volcano.sh/name',
   modelServingGroup: 'modelserving.volcano.sh/group-name',
@@ -49,6 +51,8 @@ export const Annotations = {
   configHash: 'kvasir.dev/config-hash',
   /** On a pod or workload: GPU class from `src/catalog`, such as `H100-SXM-80GB`. */
   accelerator: 'kvasir.dev/accelerator',
+  /** On a pod: memory of one accelerator in GiB, where the catalogue does not have its class. */
+  acceleratorMemoryGiB: 'kvasir.dev/accelerator-memory-gib',
   /** On a workload's pods: price of one replica, in currency units per hour, as a decimal string. */
   costPerReplicaHour: 'kvasir.dev/cost-per-replica-hour',
   /** On a workload's pods: catalogue name of the model served, such as `Qwen/Qwen3-8B`. */

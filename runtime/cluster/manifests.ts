@@ -41,7 +41,7 @@ export interface WorkloadView {
   readonly name: string;
   /** Replicas asked for. */
   readonly desired: number;
-  /** Replicas that are ready; of a ModelServing, serving groups. */
+  /** Replicas that are ready; of a ModelServing, serving groups; of a LeaderWorkerSet, groups. */
   readonly ready: number;
 }
 
@@ -189,17 +189,42 @@ export async function openManifestCluster(options: ManifestClusterOptions): Prom
 }
 
 interface Workload extends KubeObject {
-  readonly spec?: { readonly replicas?: number };
-  readonly status?: { readonly readyReplicas?: number; readonly availableReplicas?: number };
+  readonly spec?: {
+    readonly replicas?: number;
+    /** Of a DisaggregatedSet. */
+    readonly slices?: number;
+    readonly roles?: readonly { readonly name: string; readonly spec?: { readonly replicas?: number } }[];
+  };
+  readonly status?: {
+    readonly readyReplicas?: number;
+    readonly availableReplicas?: number;
+    readonly roleStatuses?: readonly { readonly name: string; readonly replicas: number; readonly readyReplicas: number }[];
+  };
 }
 
 function isWorkload(object: KubeObject): object is Workload {
   return workloadKindOf(object) !== undefined;
 }
 
-function viewOf({ kind, metadata, spec, status }: Workload): WorkloadView {
+function viewOf(workload: Workload): WorkloadView {
+  const { kind, metadata, spec, status } = workload;
   const { namespace = 'default', name } = metadata;
+  if (kind === 'DisaggregatedSet') return { kind, namespace, name, ...roleTotals(workload) };
   return { kind, namespace, name, desired: spec?.replicas ?? 1, ready: status?.readyReplicas ?? status?.availableReplicas ?? 0 };
+}
+
+/** Replicas of all roles in all slices. A role that is scaled from outside is told to have what it has. */
+function roleTotals({ spec, status }: Workload): Pick<WorkloadView, 'desired' | 'ready'> {
+  const statuses = new Map((status?.roleStatuses ?? []).map((role) => [role.name, role]));
+  return (spec?.roles ?? []).reduce(
+    (total, role) => {
+      const own = statuses.get(role.name);
+      const written = role.spec?.replicas;
+      const desired = written === undefined ? (own?.replicas ?? 1) : written * (spec?.slices ?? 1);
+      return { desired: total.desired + desired, ready: total.ready + (own?.readyReplicas ?? 0) };
+    },
+    { desired: 0, ready: 0 },
+  );
 }
 
 function byName(a: WorkloadView, b: WorkloadView): number {

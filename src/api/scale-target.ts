@@ -9,6 +9,8 @@ export const SCALE_TARGET_API_VERSIONS = {
   Deployment: 'apps/v1',
   StatefulSet: 'apps/v1',
   LeaderWorkerSet: 'leaderworkerset.x-k8s.io/v1',
+  /** Made by the controller of a DisaggregatedSet for each role that is scaled from outside. */
+  DisaggregatedSetRoleScaler: 'disaggregatedset.x-k8s.io/v1',
 } as const;
 export type ScaleTargetKind = keyof typeof SCALE_TARGET_API_VERSIONS;
 

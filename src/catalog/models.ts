@@ -226,14 +226,19 @@ const QUANTIZATION: readonly (readonly [RegExp, number])[] = [
 export function modelShapeOrDefault(name: string): { readonly shape: ModelShape; readonly isExact: boolean } {
   const exact = modelShapeNamed(name);
   if (exact !== undefined) return { shape: exact, isExact: true };
+  return { shape: derivedModelShape(name) ?? DEFAULT_MODEL_SHAPE, isExact: false };
+}
+
+/** The shape of the catalogue's model whose name `name` begins with, at the bytes per weight that its suffix tells. */
+export function derivedModelShape(name: string): ModelShape | undefined {
   const base = baseName(name);
   const parent = [...byBaseName.keys()]
     .filter((key) => base.startsWith(key) && /^[-_.]/.test(base.slice(key.length)))
     .sort((a, b) => b.length - a.length)[0];
-  if (parent === undefined) return { shape: DEFAULT_MODEL_SHAPE, isExact: false };
+  if (parent === undefined) return undefined;
   const shape = byBaseName.get(parent)!;
   const weightBytesPerParameter = QUANTIZATION.find(([suffix]) => suffix.test(base.slice(parent.length)))?.[1];
-  return { shape: weightBytesPerParameter === undefined ? shape : { ...shape, weightBytesPerParameter }, isExact: false };
+  return weightBytesPerParameter === undefined ? shape : { ...shape, weightBytesPerParameter };
 }
 
 /** Bytes of the model's weights in memory. */

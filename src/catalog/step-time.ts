@@ -59,7 +59,7 @@ function parallelSpeed(accelerator: Accelerator, gpus: number): number {
  * Memory of each GPU that is neither weights nor KV cache: activations, CUDA graphs, communication buffers. It reproduces two published
  * capacities at 0.9 utilization within 2 %: 307,328 tokens for Qwen3-32B on 2 H100 and 461,376 for Llama-3.1-70B on 4 (llm-d benchmarks).
  */
-const OVERHEAD_GIB_PER_GPU = 3.7;
+export const OVERHEAD_GIB_PER_GPU = 3.7;
 
 /** vLLM's default for the share of memory it takes; of both recorded versions. */
 export const DEFAULT_MEMORY_UTILIZATION = 0.92;

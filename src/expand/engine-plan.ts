@@ -23,6 +23,22 @@ export interface EnginePlan {
   /** Share of GPU memory for weights and KV cache, 0..1. */
   readonly gpuMemoryUtilization?: number;
   readonly tensorParallelSize: number;
+  /** Stages that the layers are split into; absent: 1. */
+  readonly pipelineParallelSize?: number;
+  /** Copies of the model in this one server, each on its own GPUs; absent: 1. */
+  readonly dataParallelSize?: number;
+  /** Whether a mixture's experts are spread over the GPUs of all those copies. */
+  readonly isExpertParallel?: boolean;
+  /** Type of weights and activations, when a flag names one. */
+  readonly dtype?: string;
+  /** How weights are quantized, when a flag says so. */
+  readonly quantization?: string;
+  /** Type of KV cache elements, when a flag names one other than `auto`. */
+  readonly kvCacheDtype?: string;
+  /** Commit, tag or branch of the hub, when a flag names one. */
+  readonly revision?: string;
+  /** Whether the engine itself chooses a context length that fits (`--max-model-len auto`), or may exceed the model's own. */
+  readonly isContextOpen?: boolean;
   /** GPUs of the pod, from its resource limits; 0 when none are named. */
   readonly gpus: number;
   /** Name in `src/catalog/accelerators`, from the pod's annotation or node selector. */
@@ -31,6 +47,12 @@ export interface EnginePlan {
   readonly reportsCachedTokens: boolean;
   readonly enablePrefixCaching: boolean;
   readonly maxLoras: number;
+  /** Largest rank of an adapter, when adapters are switched on. */
+  readonly maxLoraRank?: number;
+  /** Whether adapters may be loaded while it runs. */
+  readonly loadsAdaptersAtRunTime?: boolean;
+  /** Whether image and command say nothing, so that flags are not known and most of this is assumed. */
+  readonly isSilent?: boolean;
   readonly apiKey?: string;
   /** Seconds that the engine lets running requests finish after SIGTERM; 0: they are cut. */
   readonly shutdownTimeoutSeconds: number;

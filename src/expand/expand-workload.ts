@@ -2,19 +2,24 @@ import type { KubeObject } from '../api/meta';
 import type { ModelServing } from '../api/model-serving';
 import { WORKLOAD_GROUP } from '../labels';
 import { expandDeployment } from './expand-deployment';
+import { expandDisaggregatedSet } from './expand-disaggregated-set';
+import { expandLeaderWorkerSet } from './expand-leader-worker-set';
 import { expandModelServing } from './expand-model-serving';
 import { expandStatefulSet } from './expand-stateful-set';
+import { DISAGGREGATED_GROUP, type DisaggregatedSet, LEADER_WORKER_GROUP, type LeaderWorkerSet } from './leader-worker-workload';
 import type { AppsWorkload, WorkloadKind, WorkloadPlan } from './workload-plan';
 
 /** The workload kind of `object`; undefined for any other kind or group. */
 export function workloadKindOf(object: KubeObject): WorkloadKind | undefined {
   const [group] = object.apiVersion.split('/');
   if (group === 'apps' && (object.kind === 'Deployment' || object.kind === 'StatefulSet')) return object.kind;
+  if (group === LEADER_WORKER_GROUP && object.kind === 'LeaderWorkerSet') return object.kind;
+  if (group === DISAGGREGATED_GROUP && object.kind === 'DisaggregatedSet') return object.kind;
   return group === WORKLOAD_GROUP && object.kind === 'ModelServing' ? object.kind : undefined;
 }
 
 /**
- * What the controller of a Deployment, StatefulSet or ModelServing makes of it: pods with names, labels, annotations, environment and
+ * What the controller of a Deployment, StatefulSet, LeaderWorkerSet, DisaggregatedSet or ModelServing makes of it: pods with names, labels, annotations, environment and
  * owner, stable while it is scaled.
  *
  * @returns undefined for other kinds.
@@ -27,6 +32,10 @@ export function expandWorkload(object: KubeObject): WorkloadPlan | undefined {
       return expandStatefulSet(object as AppsWorkload);
     case 'ModelServing':
       return expandModelServing(object as ModelServing);
+    case 'LeaderWorkerSet':
+      return expandLeaderWorkerSet(object as LeaderWorkerSet);
+    case 'DisaggregatedSet':
+      return expandDisaggregatedSet(object as DisaggregatedSet);
     case undefined:
       return undefined;
   }

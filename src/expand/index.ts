@@ -1,6 +1,8 @@
+export type { BoosterImages } from './booster/pod-parts';
 export { costPerHourOf } from './cost';
 export type { EnginePlan } from './engine-plan';
 export { type EngineSizing, sizeEngine } from './engine-sizing';
+export { type BoosterExpansion, boosterChildren, expandModelBooster, KTHENA_IMAGES } from './expand-model-booster';
 export { expandWorkload, workloadKindOf } from './expand-workload';
 export { planEngine } from './plan-engine';
 export { authority, type PodAddress, podAddress } from './pod-address';

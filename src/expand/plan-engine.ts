@@ -23,6 +23,8 @@ interface Found {
 const FALLBACK_MODEL = 'Qwen/Qwen3-0.6B';
 /** SGLang's `--max-loras-per-batch`; vLLM's `--max-loras` is 1. */
 const SGLANG_MAX_LORAS = 8;
+/** vLLM's `--max-lora-rank`. */
+const DEFAULT_LORA_RANK = 16;
 /** Kubernetes' default for `terminationGracePeriodSeconds`. */
 const DEFAULT_GRACE_SECONDS = 30;
 
@@ -31,7 +33,7 @@ const DEFAULT_GRACE_SECONDS = 30;
  * nothing, the ModelServers that select the pod tell engine, port and model, and the routes to them tell adapters.
  *
  * @returns undefined for a pod that serves nothing: no engine of the catalogue and no ModelServer that selects it, a worker whose
- *   command does not serve, a Ray worker.
+ *   command does not serve, a Ray worker, a headless or later node of a replica.
  */
 export function planEngine(pod: Pod, context: ServingContext): EnginePlan | undefined {
   const service = serviceOf(pod, context);
@@ -40,6 +42,7 @@ export function planEngine(pod: Pod, context: ServingContext): EnginePlan | unde
   const { container, engine } = found;
   const env = literalEnv(container);
   const flags = new FlagReader(parseEngineFlags(found.args ?? [], engineTable(engine.name, found.version).flags));
+  if (isWorkerNode(flags)) return undefined;
   const model = modelOf(pod, { flags, env, service, isSilent: found.args === undefined, fallback: FALLBACK_MODEL });
   const adapters =
     found.args === undefined ? Object.fromEntries(service.adapters.map((name) => [name, name])) : adaptersOf(flags);
@@ -51,6 +54,13 @@ export function planEngine(pod: Pod, context: ServingContext): EnginePlan | unde
     adapters,
     port: portOf(found, flags, service),
     tensorParallelSize: flags.count('--tensor-parallel-size', '--tp-size') ?? 1,
+    pipelineParallelSize: flags.count('--pipeline-parallel-size', '--pp-size'),
+    dtype: named(flags.text('--dtype')),
+    quantization: flags.text('--quantization'),
+    kvCacheDtype: named(flags.text('--kv-cache-dtype')),
+    revision: flags.text('--revision'),
+    maxLoraRank: (flags.flag('--enable-lora') ?? false) ? (flags.count('--max-lora-rank') ?? DEFAULT_LORA_RANK) : undefined,
+    isSilent: found.args === undefined,
     gpus: gpusOf(pod),
     accelerator: acceleratorOf(pod)?.name,
     ...(engine.name === 'vllm'
@@ -58,6 +68,16 @@ export function planEngine(pod: Pod, context: ServingContext): EnginePlan | unde
       : sglangPlan(flags, pod, found.args === undefined)),
     maxLoras: maxLorasOf(engine, flags, found.args === undefined ? Object.keys(adapters).length : 0),
   };
+}
+
+/** Whether the pod only computes for another one of its replica, which answers the requests. */
+function isWorkerNode(flags: FlagReader): boolean {
+  return (flags.flag('--headless') ?? false) || (flags.number('--node-rank') ?? 0) > 0;
+}
+
+/** `auto` names nothing. */
+function named(value: string | undefined): string | undefined {
+  return value === 'auto' ? undefined : value;
 }
 
 function findEngine(pod: Pod, service: PodService): Found | undefined {
@@ -109,6 +129,12 @@ function portOf({ engine, args, container }: Found, flags: FlagReader, service: 
 function vllmPlan(flags: FlagReader, env: Readonly<Record<string, string>>, isSilent: boolean) {
   return {
     maxModelLen: flags.count('--max-model-len'),
+    isContextOpen:
+      /^(?:-1|auto)$/.test(flags.text('--max-model-len') ?? '') ||
+      flags.has('--hf-overrides', '--rope-scaling', '--hf-config-path'),
+    dataParallelSize: flags.count('--data-parallel-size'),
+    isExpertParallel: flags.flag('--enable-expert-parallel'),
+    loadsAdaptersAtRunTime: /^(?:1|true)$/i.test(env.VLLM_ALLOW_RUNTIME_LORA_UPDATING ?? ''),
     maxNumSeqs: flags.count('--max-num-seqs'),
     maxNumBatchedTokens: flags.count('--max-num-batched-tokens'),
     blockSize: flags.count('--block-size'),
@@ -128,6 +154,11 @@ function sglangPlan(flags: FlagReader, pod: Pod, isSilent: boolean) {
   const tokens = flags.count('--max-total-tokens');
   return {
     maxModelLen: flags.count('--context-length'),
+    isContextOpen: flags.has('--json-model-override-args'),
+    // With attention data parallelism the copies share the tensor-parallel GPUs.
+    dataParallelSize: flags.flag('--enable-dp-attention') === true ? undefined : flags.count('--dp-size'),
+    // SGLang loads and unloads adapters over HTTP whenever they are switched on.
+    loadsAdaptersAtRunTime: flags.flag('--enable-lora') ?? false,
     maxNumSeqs: flags.count('--max-running-requests'),
     maxNumBatchedTokens: flags.count('--chunked-prefill-size'),
     // Pages hold one token unless a flag says otherwise; said here where blocks are counted in them.

@@ -10,11 +10,16 @@ import {
 import { Annotations } from '../labels';
 import { parseQuantity } from '../quantity';
 
+const KNOWN_RESOURCES: ReadonlySet<string> = new Set(ACCELERATOR_RESOURCES);
+/** Extended resources of other vendors and clouds that count whole accelerators, such as `example.com/gpu` or `google.com/tpu`. */
+const OTHER_RESOURCE = /^[^/]+\/(?:\w*gpu|npu|tpu|accelerator)$/i;
+
 /** Accelerators of all containers together, from limits, else from requests. */
 export function gpusOf(pod: Pod): number {
   return pod.spec.containers.reduce((sum, { resources }) => {
-    const counts = ACCELERATOR_RESOURCES.map(
-      (name) => parseQuantity(resources?.limits?.[name] ?? resources?.requests?.[name] ?? 0) ?? 0,
+    const asked = { ...resources?.requests, ...resources?.limits };
+    const counts = Object.entries(asked).map(([name, amount]) =>
+      KNOWN_RESOURCES.has(name) || OTHER_RESOURCE.test(name) ? (parseQuantity(amount) ?? 0) : 0,
     );
     return sum + counts.reduce((a, b) => a + b, 0);
   }, 0);

@@ -1,9 +1,12 @@
 import type { KubeObject } from '../api/meta';
 import type { ModelServing } from '../api/model-serving';
 import { isPodReady, type Pod } from '../api/pod';
+import { disaggregatedChanges } from './disaggregated-changes';
 import { deploymentPod, POD_TEMPLATE_HASH } from './expand-deployment';
 import { CONTROLLER_REVISION_HASH, ordinalOf, statefulSetPod } from './expand-stateful-set';
 import { workloadKindOf } from './expand-workload';
+import { leaderWorkerChanges } from './leader-worker-changes';
+import type { DisaggregatedSet, LeaderWorkerSet } from './leader-worker-workload';
 import { servingChanges } from './serving-changes';
 import { replicaSetOrder, victims } from './victims';
 import { type AppsWorkload, countOf, type PodChanges, revisionOf } from './workload-plan';
@@ -24,6 +27,10 @@ export function podChanges(workload: KubeObject, pods: readonly Pod[]): PodChang
       return statefulSetChanges(workload as AppsWorkload, pods);
     case 'ModelServing':
       return servingChanges(workload as ModelServing, pods);
+    case 'LeaderWorkerSet':
+      return leaderWorkerChanges(workload as LeaderWorkerSet, pods);
+    case 'DisaggregatedSet':
+      return disaggregatedChanges(workload as DisaggregatedSet, pods);
     case undefined:
       return NOTHING;
   }

@@ -44,10 +44,13 @@ function fnv1a(text: string): number {
 }
 
 /** JSON with sorted keys and without undefined fields: equal values give equal text. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const fields = value as Readonly<Record<string, unknown>>;
+  const members: string[] = [];
+  for (const key of Object.keys(fields).sort()) {
+    if (fields[key] !== undefined) members.push(`${JSON.stringify(key)}:${canonicalJson(fields[key])}`);
+  }
+  return `{${members.join(',')}}`;
 }

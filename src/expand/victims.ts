@@ -1,9 +1,12 @@
 import type { KubeObject } from '../api/meta';
 import type { ModelServing } from '../api/model-serving';
 import { isPodReady, type Pod } from '../api/pod';
+import { disaggregatedPosition } from './expand-disaggregated-set';
+import { leaderWorkerPosition } from './expand-leader-worker-set';
 import { servingPosition } from './expand-model-serving';
 import { ordinalOf } from './expand-stateful-set';
 import { workloadKindOf } from './expand-workload';
+import type { LeaderWorkerSet } from './leader-worker-workload';
 import { countOf } from './workload-plan';
 
 /** Annotation by which a pod asks to go later (higher) or sooner (lower) than its siblings. */
@@ -11,7 +14,7 @@ export const POD_DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
 /**
  * The pods that `workload`'s controller removes when it loses `count` replicas: for a Deployment the least useful ones, for a
- * StatefulSet the highest ordinals, for a ModelServing whole serving groups.
+ * StatefulSet and a LeaderWorkerSet the highest ordinals, for a ModelServing whole serving groups, for a DisaggregatedSet whole slices.
  *
  * @param pods the workload's pods; those being deleted are never chosen.
  */
@@ -24,6 +27,16 @@ export function victims(workload: KubeObject, pods: readonly Pod[], count: numbe
       return present.toSorted((a, b) => ordinalOf(b) - ordinalOf(a)).slice(0, count);
     case 'ModelServing':
       return groupVictims(workload as ModelServing, present, count);
+    case 'LeaderWorkerSet':
+      return highest(
+        unitsBy(present, (pod) => leaderWorkerPosition(workload as LeaderWorkerSet, pod)?.group),
+        count,
+      );
+    case 'DisaggregatedSet':
+      return highest(
+        unitsBy(present, (pod) => disaggregatedPosition(pod)?.slice),
+        count,
+      );
     case undefined:
       return [];
   }
@@ -87,6 +100,13 @@ export function unitsBy(pods: readonly Pod[], ordinal: (pod: Pod) => number | un
     if (at !== undefined) units.set(at, [...(units.get(at) ?? []), pod]);
   }
   return [...units].map(([at, members]) => ({ ordinal: at, pods: members })).sort((a, b) => a.ordinal - b.ordinal);
+}
+
+function highest(units: readonly PodUnit[], count: number): readonly Pod[] {
+  return units
+    .toReversed()
+    .slice(0, count)
+    .flatMap(({ pods }) => pods);
 }
 
 function groupVictims(serving: ModelServing, pods: readonly Pod[], count: number): readonly Pod[] {

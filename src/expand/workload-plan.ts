@@ -2,7 +2,7 @@ import type { KubeObject } from '../api/meta';
 import type { Pod, PodSpec } from '../api/pod';
 import { hashOnce } from './template-hash';
 
-export type WorkloadKind = 'Deployment' | 'StatefulSet' | 'ModelServing';
+export type WorkloadKind = 'Deployment' | 'StatefulSet' | 'ModelServing' | 'LeaderWorkerSet' | 'DisaggregatedSet';
 
 /** A pod as its controller would create it: no uid, status or creation time yet. */
 export interface PodTemplateInstance {

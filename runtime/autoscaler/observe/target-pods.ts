@@ -36,9 +36,14 @@ export function targetPods(
   return entries.length > 0 ? entries : heads;
 }
 
-/** Which replica of its target a pod belongs to. */
+/**
+ * Which replica of its target a pod belongs to. Pods of other workloads than a ModelServing may have a group's name too, by which a router
+ * pairs them; there each is a replica of its own.
+ */
 export function replicaOf(pod: Pod, role: string | undefined): string {
   const labels = pod.metadata.labels ?? {};
-  const group = role === undefined ? labels[Labels.modelServingGroup] : labels[Labels.modelServingRoleId];
+  const isOfServing = labels[Labels.modelServingName] !== undefined;
+  const ofServing = isOfServing ? labels[Labels.modelServingGroup] : undefined;
+  const group = role === undefined ? ofServing : labels[Labels.modelServingRoleId];
   return group ?? pod.metadata.uid ?? pod.metadata.name;
 }

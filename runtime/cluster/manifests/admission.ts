@@ -4,7 +4,7 @@ import { apiKindOf } from '../../../src/api/kinds';
 import { describeObject, type KubeObject, selects } from '../../../src/api/meta';
 import type { Pod } from '../../../src/api/pod';
 import { type Finding, findingLine } from '../../../src/errors';
-import { WORKLOAD_GROUP } from '../../../src/labels';
+import { isLeaderWorkerKind, leaderWorkerProblem } from './leader-worker-admission';
 import { kindKeyOf, refOf } from './object-store';
 import { asGivenPod, isGivenPod } from './pod-status';
 
@@ -42,15 +42,7 @@ export function admitWrite(object: KubeObject): { readonly object: KubeObject } 
 }
 
 /** Kinds, as `group/Kind`, whose controllers make pods in a cluster and that are not expanded here. */
-const NOT_RUN: ReadonlySet<string> = new Set([
-  'apps/DaemonSet',
-  'apps/ReplicaSet',
-  'batch/CronJob',
-  'batch/Job',
-  'disaggregatedset.x-k8s.io/DisaggregatedSet',
-  'leaderworkerset.x-k8s.io/LeaderWorkerSet',
-  `${WORKLOAD_GROUP}/ModelBooster`,
-]);
+const NOT_RUN: ReadonlySet<string> = new Set(['apps/DaemonSet', 'apps/ReplicaSet', 'batch/CronJob', 'batch/Job']);
 
 function notRun(object: KubeObject, file: string | undefined): readonly Finding[] {
   if (!NOT_RUN.has(kindKeyOf(refOf(object)))) return [];
@@ -61,7 +53,7 @@ function notRun(object: KubeObject, file: string | undefined): readonly Finding[
       ...(file === undefined ? {} : { file }),
       object: describeObject(object),
       message: `no pods are made of a ${object.kind} here`,
-      remedy: 'use a Deployment, StatefulSet or ModelServing, or give its pods with status.podIP',
+      remedy: 'use a Deployment, StatefulSet, LeaderWorkerSet or ModelServing, or give its pods with status.podIP',
     },
   ];
 }
@@ -86,6 +78,7 @@ function problemOf(
   if (object.apiVersion === 'v1' && object.kind === 'Pod') {
     return hasContainers(spec?.containers) ? undefined : noContainers('spec.containers');
   }
+  if (isLeaderWorkerKind(object)) return leaderWorkerProblem(object);
   if (!object.apiVersion.startsWith('apps/') || (object.kind !== 'Deployment' && object.kind !== 'StatefulSet')) return undefined;
   if (!hasContainers(spec?.template?.spec?.containers)) return noContainers('spec.template.spec.containers');
   const labels = Object.entries(spec?.template?.metadata?.labels ?? {});

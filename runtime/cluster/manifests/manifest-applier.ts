@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { CLUSTER_SCOPED_KINDS } from '../../../src/api/cluster-scoped-kinds';
 import type { KubeObject } from '../../../src/api/meta';
 import type { Pod } from '../../../src/api/pod';
 import type { CheckedObject } from '../../../src/checks/object-set';
@@ -6,6 +7,7 @@ import { checkReferences } from '../../../src/checks/references';
 import type { Finding } from '../../../src/errors';
 import type { ManifestObject } from '../../../src/read-manifests';
 import { admit } from './admission';
+import { BoosterChildren } from './booster-children';
 import type { FilePods } from './file-pods';
 import { type ObjectRef, type ObjectStore, refKeyOf, refOf } from './object-store';
 import { isGivenPod } from './pod-status';
@@ -20,30 +22,13 @@ interface Applied {
   readonly object?: KubeObject;
 }
 
-/** Kinds that live in no namespace. Namespaces of other kinds default to the cluster's. */
-const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
-  'APIService',
-  'ClusterRole',
-  'ClusterRoleBinding',
-  'CustomResourceDefinition',
-  'GatewayClass',
-  'IngressClass',
-  'MutatingWebhookConfiguration',
-  'Namespace',
-  'Node',
-  'PersistentVolume',
-  'PriorityClass',
-  'RuntimeClass',
-  'StorageClass',
-  'ValidatingWebhookConfiguration',
-]);
-
 /**
  * Brings the store to what the manifests say, as `kubectl apply --prune` would: only objects whose own manifest changed are written, so
  * a scale that was set meanwhile stays until its manifest changes, and stays even then when that names no replicas.
  */
 export class ManifestApplier {
   private applied = new Map<string, Applied>();
+  private readonly boosters = new BoosterChildren();
 
   constructor(
     private readonly store: ObjectStore,
@@ -55,8 +40,8 @@ export class ManifestApplier {
   apply(manifests: readonly ManifestObject[]): readonly Finding[] {
     const next = new Map<string, Applied>();
     const shadowed: ManifestObject[] = [];
-    for (const given of manifests) {
-      const manifest = { ...given, object: this.inNamespace(given.object) };
+    const given = this.boosters.addTo(manifests.map((each) => ({ ...each, object: this.inNamespace(each.object) })));
+    for (const manifest of given.manifests) {
       const ref = refOf(manifest.object);
       const key = refKeyOf(ref);
       // Of an object that is given twice the last one counts, as with kubectl.
@@ -73,7 +58,7 @@ export class ManifestApplier {
       if (entry.isPending) next.set(key, this.write(entry, this.applied.get(key)?.object));
     }
     this.applied = next;
-    return [...[...next.values()].flatMap(({ findings }) => findings), ...this.checked(shadowed)];
+    return [...[...next.values()].flatMap(({ findings }) => findings), ...given.findings, ...this.checked(shadowed)];
   }
 
   private write({ manifest, ref }: Applied, lastGood: KubeObject | undefined): Applied {
@@ -110,7 +95,7 @@ export class ManifestApplier {
   }
 
   private inNamespace(object: KubeObject): KubeObject {
-    if (CLUSTER_SCOPED.has(object.kind) || typeof object.metadata.namespace === 'string') return object;
+    if (CLUSTER_SCOPED_KINDS.has(object.kind) || typeof object.metadata.namespace === 'string') return object;
     return { ...object, metadata: { ...object.metadata, namespace: this.defaultNamespace } };
   }
 }

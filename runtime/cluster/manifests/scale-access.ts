@@ -1,8 +1,10 @@
 import { describeObject, type KubeObject } from '../../../src/api/meta';
+import { DisaggregatedLabels, LeaderWorkerLabels } from '../../../src/expand/leader-worker-workload';
 import { Labels, WORKLOAD_GROUP } from '../../../src/labels';
 import type { ReadOutcome, WriteOutcome } from '../outcome';
 import type { Scale, Scaling, TargetRef } from '../scaling';
 import { groupOf, type ObjectStore } from './object-store';
+import { scaledRole } from './role-scalers';
 
 /** Kinds with a `/scale` subresource, as `group/Kind`. */
 const SCALABLE: ReadonlySet<string> = new Set([
@@ -11,6 +13,7 @@ const SCALABLE: ReadonlySet<string> = new Set([
   'apps/ReplicaSet',
   `${WORKLOAD_GROUP}/ModelServing`,
   'leaderworkerset.x-k8s.io/LeaderWorkerSet',
+  'disaggregatedset.x-k8s.io/DisaggregatedSetRoleScaler',
 ]);
 
 interface Scalable extends KubeObject {
@@ -94,8 +97,15 @@ function scaleOf(object: Scalable): Scale {
   };
 }
 
-/** Of a ModelServing only the entry pods count: one for each role instance, the one that serves and is measured. */
+/** Only the pods count that serve and are measured: entries of a ModelServing's role instances, leaders of a LeaderWorkerSet's groups. */
 function selectorOf(object: Scalable): Readonly<Record<string, string>> {
+  if (object.kind === 'LeaderWorkerSet') {
+    return { [LeaderWorkerLabels.name]: object.metadata.name, [LeaderWorkerLabels.workerIndex]: '0' };
+  }
+  if (object.kind === 'DisaggregatedSetRoleScaler') {
+    const { name, role } = scaledRole(object);
+    return { [DisaggregatedLabels.name]: name, [DisaggregatedLabels.role]: role, [LeaderWorkerLabels.workerIndex]: '0' };
+  }
   if (object.kind === 'ModelServing') {
     return { [Labels.modelServingName]: object.metadata.name, [Labels.modelServingEntry]: 'true' };
   }

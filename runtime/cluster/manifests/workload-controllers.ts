@@ -1,16 +1,19 @@
-import { describeObject, type KubeObject, selects } from '../../../src/api/meta';
+import { describeObject, type KubeObject, type LabelSelector, selects } from '../../../src/api/meta';
 import type { ModelServing } from '../../../src/api/model-serving';
 import type { Pod } from '../../../src/api/pod';
 import { workloadKindOf } from '../../../src/expand/expand-workload';
+import { DisaggregatedLabels, type DisaggregatedSet, LeaderWorkerLabels } from '../../../src/expand/leader-worker-workload';
 import { podChanges } from '../../../src/expand/pod-changes';
 import type { AppsWorkload } from '../../../src/expand/workload-plan';
 import { Labels } from '../../../src/labels';
 import type { Clock, Timer } from '../../lib/clock';
 import type { Events } from '../cluster';
 import type { FilePods } from './file-pods';
+import { roleCounts } from './leader-worker-status';
 import { type ObjectRef, type ObjectStore, refKeyOf, refOf } from './object-store';
 import type { PodSupervisor } from './pod-supervisor';
 import type { ReconcileQueue } from './reconcile-queue';
+import { RoleScalers, scaledSet } from './role-scalers';
 import { servingRecovery } from './serving-recovery';
 import { isEnding, workloadStatus } from './workload-status';
 
@@ -25,12 +28,13 @@ interface Managed {
 }
 
 /**
- * Makes and removes the pods of Deployments, StatefulSets and ModelServings, and writes the status of those, as their controllers do.
+ * Makes and removes the pods of Deployments, StatefulSets, LeaderWorkerSets, DisaggregatedSets and ModelServings, and writes the status of those, as their controllers do.
  * A workload whose pods are given, with addresses, is run by somebody else: only its status is written.
  */
 export class WorkloadControllers {
   private readonly managed = new Map<string, Managed>();
   private readonly parentOf = new Map<string, string>();
+  private readonly scalers: RoleScalers;
 
   constructor(
     private readonly store: ObjectStore,
@@ -40,7 +44,9 @@ export class WorkloadControllers {
     private readonly supervisor: PodSupervisor | undefined,
     private readonly queue: ReconcileQueue,
     private readonly filePods: FilePods,
-  ) {}
+  ) {
+    this.scalers = new RoleScalers(store);
+  }
 
   /** Takes note of a change in the store. */
   noteChange(object: KubeObject, change: 'put' | 'removed'): void {
@@ -51,6 +57,8 @@ export class WorkloadControllers {
       this.queue.add(key);
       return;
     }
+    const scaled = scaledSet(object);
+    if (scaled !== undefined) this.queue.add(refKeyOf(scaled));
     if (object.kind !== 'Pod' || object.apiVersion !== 'v1') return;
     const parent = this.parentOf.get(object.metadata.uid!);
     if (parent !== undefined) this.queue.add(parent);
@@ -63,7 +71,7 @@ export class WorkloadControllers {
     const managed = this.managed.get(key);
     if (managed === undefined) return false;
     managed.again?.cancel();
-    const workload = this.store.get(managed.ref);
+    const workload = this.current(managed);
     const pods = this.podsOf(managed, workload?.metadata.uid);
     if (workload === undefined) {
       if (managed.pods.size === 0) this.managed.delete(key);
@@ -86,6 +94,14 @@ export class WorkloadControllers {
 
   close(): void {
     for (const { again } of this.managed.values()) again?.cancel();
+  }
+
+  /** The workload as its controller reads it: roles that are scaled from outside have the replicas of their scalers. */
+  private current({ ref }: Managed): KubeObject | undefined {
+    const workload = this.store.get(ref);
+    return workload !== undefined && workloadKindOf(workload) === 'DisaggregatedSet'
+      ? this.scalers.resolve(workload as DisaggregatedSet)
+      : workload;
   }
 
   private step(key: string, managed: Managed, workload: KubeObject, own: readonly Pod[]): void {
@@ -139,17 +155,19 @@ export class WorkloadControllers {
   }
 
   private writeStatus(managed: Managed, given: readonly Pod[]): void {
-    const workload = this.store.get(managed.ref);
-    if (workload === undefined) return;
+    const stored = this.store.get(managed.ref);
+    const workload = this.current(managed);
+    if (stored === undefined || workload === undefined) return;
     const pods = [...this.podsOf(managed, workload.metadata.uid), ...given];
-    this.store.update(workload, { ...workload, status: workloadStatus(workload, pods, this.clock.now()) } as KubeObject);
+    this.store.update(stored, { ...stored, status: workloadStatus(workload, pods, this.clock.now()) } as KubeObject);
+    if (workloadKindOf(workload) !== 'DisaggregatedSet') return;
+    for (const { name, replicas } of roleCounts(workload as DisaggregatedSet, pods)) {
+      this.scalers.report(workload as DisaggregatedSet, name, replicas);
+    }
   }
 
   private givenPods(workload: KubeObject): readonly Pod[] {
-    const selector =
-      workload.kind === 'ModelServing'
-        ? { matchLabels: { [Labels.modelServingName]: workload.metadata.name } }
-        : ((workload as AppsWorkload).spec.selector ?? {});
+    const selector = selectorOf(workload);
     return this.filePods
       .given()
       .filter((pod) => pod.metadata.namespace === workload.metadata.namespace && selects(selector, pod.metadata.labels));
@@ -157,5 +175,20 @@ export class WorkloadControllers {
 
   private queueNamespace(namespace: string | undefined): void {
     for (const [key, { ref }] of this.managed) if (ref.namespace === (namespace ?? 'default')) this.queue.add(key);
+  }
+}
+
+/** Selects the pods of a workload; only its controller's labels count, where it sets some. */
+function selectorOf(workload: KubeObject): LabelSelector {
+  const { name } = workload.metadata;
+  switch (workloadKindOf(workload)) {
+    case 'ModelServing':
+      return { matchLabels: { [Labels.modelServingName]: name } };
+    case 'LeaderWorkerSet':
+      return { matchLabels: { [LeaderWorkerLabels.name]: name } };
+    case 'DisaggregatedSet':
+      return { matchLabels: { [DisaggregatedLabels.name]: name } };
+    default:
+      return (workload as AppsWorkload).spec.selector ?? {};
   }
 }

@@ -5,9 +5,11 @@ import { POD_TEMPLATE_HASH } from '../../../src/expand/expand-deployment';
 import { servingPosition, servingRevision } from '../../../src/expand/expand-model-serving';
 import { CONTROLLER_REVISION_HASH } from '../../../src/expand/expand-stateful-set';
 import { expandWorkload, workloadKindOf } from '../../../src/expand/expand-workload';
+import type { DisaggregatedSet, LeaderWorkerSet } from '../../../src/expand/leader-worker-workload';
 import { isUnitReady, type PodUnit, unitsBy } from '../../../src/expand/victims';
 import { type AppsWorkload, countOf } from '../../../src/expand/workload-plan';
 import { Labels } from '../../../src/labels';
+import { type ConditionFacts, disaggregatedStatus, leaderWorkerStatus } from './leader-worker-status';
 import { timestamp } from './object-store';
 
 /** Status of a workload as its controller writes it, complete. @param pods all that belong to it, those being deleted included. */
@@ -19,9 +21,21 @@ export function workloadStatus(workload: KubeObject, pods: readonly Pod[], nowMs
       return statefulSetStatus(workload as AppsWorkload, pods);
     case 'ModelServing':
       return servingStatus(workload as ModelServing, pods, nowMs);
+    case 'LeaderWorkerSet':
+      return withConditions(workload, leaderWorkerStatus(workload as LeaderWorkerSet, pods), nowMs);
+    case 'DisaggregatedSet':
+      return withConditions(workload, disaggregatedStatus(workload as DisaggregatedSet, pods), nowMs);
     case undefined:
       return {};
   }
+}
+
+function withConditions(
+  workload: KubeObject,
+  { status, conditions }: { readonly status: object; readonly conditions: readonly ConditionFacts[] },
+  nowMs: number,
+): object {
+  return { ...status, conditions: conditions.map((facts) => conditionOf(workload, facts, facts.message, nowMs)) };
 }
 
 function deploymentStatus(deployment: AppsWorkload, pods: readonly Pod[], nowMs: number): object {

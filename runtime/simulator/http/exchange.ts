@@ -59,7 +59,10 @@ export function openEventStream(response: ServerResponse): void {
 
 /** Sends one event in a chunk of its own. */
 export function sendEvent(response: ServerResponse, data: string): void {
+  // Node 24 merges the writes of one turn of the event loop into one chunk, unless each is uncorked.
+  response.cork();
   response.write(`data: ${data}\n\n`);
+  response.uncork();
 }
 
 /** Calls `left` once when the connection ends before the answer does. */

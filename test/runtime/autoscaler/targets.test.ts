@@ -111,6 +111,29 @@ describe('pods of a target', () => {
     expect(rig.pages.asked).toEqual(['127.0.2.1/metrics']);
   });
 
+  it('of a Deployment each count for themselves, though all have the name of one pairing group', async () => {
+    rig.cluster.target('Deployment', 'chat', 3);
+    const labels = { app: 'chat', 'modelserving.volcano.sh/group-name': 'm-0', 'modelserving.volcano.sh/role': 'decode' };
+    pod('one', labels, '127.0.2.1', 40);
+    pod('two', labels, '127.0.2.2', 20);
+    // One that does not answer leaves itself out, and not the group.
+    rig.cluster.put(readyPod('three', labels, '127.0.2.3'));
+    rig.cluster.put(
+      policyOf('p', {
+        spec: {
+          metrics: [{ name: 'running', targetValue: 10 }],
+          homogeneousTarget: {
+            target: { targetRef: { kind: 'Deployment', name: 'chat' }, metricSources: { running: source() } },
+            minReplicas: 1,
+            maxReplicas: 8,
+          },
+        },
+      }),
+    );
+    await rig.round();
+    expect(rig.cluster.written).toEqual([{ target: 'chat', replicas: 6 }]);
+  });
+
   it('are narrowed by the selector of the source', async () => {
     rig.cluster.target('Deployment', 'chat', 1);
     pod('one', { app: 'chat', track: 'stable' }, '127.0.2.1', 20);

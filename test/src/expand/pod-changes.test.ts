@@ -1,11 +1,8 @@
-import fc from 'fast-check';
 import type { KubeObject } from '../../../src/api/meta';
-import { isPodReady, type Pod } from '../../../src/api/pod';
-import { expandWorkload, podChanges } from '../../../src/expand';
+import { podChanges } from '../../../src/expand';
+import { comesToRest, leaving, names, podsOf, SmallCluster, template } from '../../helpers/small-cluster';
 
 type Spec = Readonly<Record<string, unknown>>;
-
-const template = (image: string) => ({ metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image }] } });
 
 function apps(kind: 'Deployment' | 'StatefulSet', spec: Spec): KubeObject {
   const object = {
@@ -31,41 +28,6 @@ function serving(spec: Spec, roles: readonly Spec[]): KubeObject {
   return object;
 }
 
-const ready = (pod: Pod): Pod => ({ ...pod, status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } });
-const pending = (pod: Pod): Pod => ({ ...pod, status: { phase: 'Pending' } });
-const leaving = (pod: Pod): Pod => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
-const names = (pods: readonly Pod[]) => pods.map((pod) => pod.metadata.name);
-const podsOf = (object: KubeObject) => expandWorkload(object)!.pods.map(({ pod }) => ready(pod));
-
-/** A cluster in small: pods that were asked for become ready a step later, deleted ones are gone a step later. */
-class Cluster {
-  pods: readonly Pod[] = [];
-  fewestReady = Number.POSITIVE_INFINITY;
-  mostPods = 0;
-
-  step(object: KubeObject): boolean {
-    const { create, remove } = podChanges(object, this.pods);
-    const removed = new Set(names(remove));
-    const settled = this.pods
-      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      .map((pod) => (removed.has(pod.metadata.name) ? leaving(pod) : ready(pod)));
-    const isDone = create.length === 0 && remove.length === 0 && this.pods.every((pod) => isPodReady(pod));
-    this.pods = [...settled, ...create.map(pending)];
-    this.fewestReady = Math.min(this.fewestReady, this.pods.filter(isPodReady).length);
-    this.mostPods = Math.max(this.mostPods, this.pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length);
-    return isDone;
-  }
-
-  settle(object: KubeObject): void {
-    this.fewestReady = Number.POSITIVE_INFINITY;
-    this.mostPods = 0;
-    for (let i = 0; i < 200; i++) if (this.step(object)) return;
-    throw new Error(`not at rest: ${names(this.pods).join(' ')}`);
-  }
-}
-
-const replicas = fc.integer({ min: 0, max: 6 });
-const image = fc.constantFrom('v1', 'v2', 'v3');
 const workloads: readonly (readonly [string, (n: number, image: string) => KubeObject])[] = [
   ['a Deployment', (n, v) => apps('Deployment', { replicas: n, template: template(v) })],
   [
@@ -96,31 +58,7 @@ const workloads: readonly (readonly [string, (n: number, image: string) => KubeO
 ];
 
 describe.each(workloads)('%s', (_, workload) => {
-  it('comes to rest with the pods of its plan, after any history of scales and updates', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(replicas, image, fc.integer({ min: 0, max: 12 })), { minLength: 1, maxLength: 4 }),
-        (history) => {
-          const cluster = new Cluster();
-          for (const [n, v, steps] of history) for (let i = 0; i < steps; i++) cluster.step(workload(n, v));
-          const [n, v] = history.at(-1)!;
-          const last = workload(n, v);
-          cluster.settle(last);
-          expect(cluster.pods).toHaveLength(expandWorkload(last)!.pods.length);
-          expect(new Set(names(cluster.pods)).size).toBe(cluster.pods.length);
-          for (const pod of cluster.pods) expect(['w', v]).toContain(pod.spec.containers[0]!.image);
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
-
-  it('creates exactly its plan in an empty cluster', () => {
-    const cluster = new Cluster();
-    const object = workload(3, 'v1');
-    cluster.settle(object);
-    expect(names(cluster.pods).toSorted()).toEqual(names(podsOf(object)).toSorted());
-  });
+  comesToRest(workload);
 });
 
 describe('a rolling update', () => {
@@ -131,7 +69,7 @@ describe('a rolling update', () => {
     [{ maxSurge: '100%', maxUnavailable: 0 }, 4, 8],
     [{ maxSurge: 0, maxUnavailable: 0 }, 3, 4],
   ])('of a Deployment of 4 with %j never has fewer than %i ready pods or more than %i', (rollingUpdate, fewest, most) => {
-    const cluster = new Cluster();
+    const cluster = new SmallCluster();
     const strategy = { type: 'RollingUpdate', rollingUpdate };
     cluster.settle(apps('Deployment', { replicas: 4, strategy }));
     cluster.settle(apps('Deployment', { replicas: 4, strategy, template: template('v2') }));
@@ -147,7 +85,7 @@ describe('a rolling update', () => {
     });
     const old = podsOf(apps('StatefulSet', { replicas: 3 }));
     expect(names(podChanges(updated, old).remove)).toEqual(['w-2']);
-    const cluster = new Cluster();
+    const cluster = new SmallCluster();
     cluster.pods = old;
     cluster.settle(updated);
     expect(
@@ -165,7 +103,7 @@ describe('a rolling update', () => {
     const updated = serving({ replicas: 4, rolloutStrategy }, roles);
     const old = podsOf(serving({ replicas: 4 }, [{ name: 'r' }]));
     expect(names(podChanges(updated, old).remove)).toEqual(['ms-3-r-0-0', 'ms-2-r-0-0']);
-    const cluster = new Cluster();
+    const cluster = new SmallCluster();
     cluster.pods = old;
     cluster.settle(updated);
     expect(cluster.fewestReady).toBeGreaterThanOrEqual(2);

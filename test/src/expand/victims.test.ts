@@ -104,3 +104,33 @@ describe('a ModelServing that shrinks', () => {
     expect(names(victims(partitioned, groups(facts), 2))).toEqual(['ms-2-p-0-0', 'ms-2-d-0-0', 'ms-0-p-0-0', 'ms-0-d-0-0']);
   });
 });
+
+describe('workloads of groups that shrink', () => {
+  const spec = { leaderWorkerTemplate: { size: 2, workerTemplate: template } };
+  const leaderWorker: KubeObject & { readonly spec: object } = {
+    apiVersion: 'leaderworkerset.x-k8s.io/v1',
+    kind: 'LeaderWorkerSet',
+    metadata: { name: 'w' },
+    spec: { ...spec, replicas: 3 },
+  };
+  const disaggregated: KubeObject & { readonly spec: object } = {
+    apiVersion: 'disaggregatedset.x-k8s.io/v1',
+    kind: 'DisaggregatedSet',
+    metadata: { name: 'w' },
+    spec: { slices: 2, roles: ['p', 'd'].map((name) => ({ name, spec: { ...spec, replicas: 1 } })) },
+  };
+  const podsOf = (workload: KubeObject) => expandWorkload(workload)!.pods.map(({ pod: made }) => made);
+
+  it('a LeaderWorkerSet loses its highest groups as a whole, whatever their pods cost', () => {
+    const pods = podsOf(leaderWorker).map((made) =>
+      made.metadata.name === 'w-0' ? { ...made, metadata: { ...made.metadata, annotations: { [COST]: '-9' } } } : made,
+    );
+    expect(names(victims(leaderWorker, pods, 2))).toEqual(['w-2', 'w-2-1', 'w-1', 'w-1-1']);
+  });
+
+  it('a DisaggregatedSet loses whole slices, all roles of them', () => {
+    const gone = victims(disaggregated, podsOf(disaggregated), 1);
+    expect(gone).toHaveLength(4);
+    expect(new Set(gone.map(({ metadata }) => metadata.labels!['disaggregatedset.x-k8s.io/slice']))).toEqual(new Set(['1']));
+  });
+});

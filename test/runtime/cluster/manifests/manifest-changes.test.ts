@@ -143,11 +143,7 @@ spec: {modelName: m, rules: [{targetModels: [{modelServerName: nowhere}]}]}
     ],
     ['a workload without containers', deploymentOf('e', { template: {} }), 'workload/containers'],
     ['a number of replicas that is none', deploymentOf('e', { replicas: -1 }), 'workload/replicas'],
-    [
-      'a kind that gets no pods here',
-      { ...deploymentOf('e'), apiVersion: 'leaderworkerset.x-k8s.io/v1', kind: 'LeaderWorkerSet' },
-      'workload/not-run',
-    ],
+    ['a kind that gets no pods here', { ...deploymentOf('e'), kind: 'DaemonSet' }, 'workload/not-run'],
   ])('is made of %s', async (_, object, code) => {
     const folder = newFolder();
     writeFileSync(join(folder, 'a.json'), JSON.stringify(object));

@@ -1,0 +1,20 @@
+/** Well-known kinds that live in no namespace. */
+export const CLUSTER_SCOPED_KINDS: ReadonlySet<string> = new Set([
+  'APIService',
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'CustomResourceDefinition',
+  'GatewayClass',
+  'HyperNode',
+  'IngressClass',
+  'MutatingWebhookConfiguration',
+  'Namespace',
+  'Node',
+  'PersistentVolume',
+  'PriorityClass',
+  'RuntimeClass',
+  'StorageClass',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+  'ValidatingWebhookConfiguration',
+]);
