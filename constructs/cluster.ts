@@ -8,10 +8,17 @@ export interface ClusterFacts {
   readonly kubernetes?: string;
   /** Which node labels name a GPU. @default NodeLabels.nvidia() */
   readonly nodeLabels?: NodeLabels;
-  /** Whether the LeaderWorkerSet controller is installed. @default false */
-  readonly leaderWorkerSet?: boolean;
+  /**
+   * Whether the LeaderWorkerSet controller is installed, with DisaggregatedSet; `{ gang: 'volcano' }` when it runs with Volcano as its
+   * scheduler provider, by which it makes a gang of each replica.
+   *
+   * @default false
+   */
+  readonly leaderWorkerSet?: boolean | { readonly gang: 'volcano' };
   /** Whether the Volcano scheduler is installed. @default false */
   readonly volcano?: boolean;
+  /** Whether a scheduler with the coscheduling plugin is installed. @default false */
+  readonly coscheduling?: boolean;
   /** Which controllers of Kthena run here. @default 'absent' */
   readonly kthena?: KthenaPresence;
 }
@@ -25,8 +32,10 @@ export class Cluster {
     return new Cluster(
       [Number(version[1]), Number(version[2])],
       facts.nodeLabels ?? NodeLabels.nvidia(),
-      facts.leaderWorkerSet ?? false,
+      facts.leaderWorkerSet !== undefined && facts.leaderWorkerSet !== false,
+      typeof facts.leaderWorkerSet === 'object',
       facts.volcano ?? false,
+      facts.coscheduling ?? false,
       facts.kthena ?? 'absent',
     );
   }
@@ -35,7 +44,10 @@ export class Cluster {
     private readonly version: readonly [major: number, minor: number],
     readonly nodeLabels: NodeLabels,
     readonly leaderWorkerSet: boolean,
+    /** Whether the LeaderWorkerSet controller makes a gang of each replica. */
+    readonly leaderWorkerSetGangs: boolean,
     readonly volcano: boolean,
+    readonly coscheduling: boolean,
     readonly kthena: KthenaPresence,
   ) {}
 

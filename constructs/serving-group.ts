@@ -6,7 +6,9 @@ import type { Accelerator } from './accelerator';
 import type { AutoscalingPolicy, Scalable } from './autoscaling-policy';
 import { addCheck } from './check';
 import type { Engine } from './engine/engine';
-import type { Launch } from './engine/engine-spec';
+import type { Launch, LaunchRequest } from './engine/engine-spec';
+import { Gang, type GangMember } from './gang';
+import { schedulerNameOf } from './gang-options';
 import { mirroredImage } from './images';
 import type { ModelSource } from './model-source';
 import { objectName } from './object-name';
@@ -14,67 +16,30 @@ import { ownedLabels } from './owned-labels';
 import { Replicas } from './replicas';
 import { Rollout } from './rollout';
 import { stackContext } from './stack-context';
-import { deploymentEngine } from './workload/deployment';
+import { chooseEngine, loneGroupLimits } from './workload/choose-engine';
+import { clusterFindings } from './workload/cluster-findings';
 import { expectedPace } from './workload/engine-pace';
 import { enginePod } from './workload/engine-pod';
+import type { ServingGroupProps } from './workload/group-props';
+import { limitFindings } from './workload/limit-findings';
+import { type Parallelism, parallelismFindings, parallelismOf } from './workload/parallelism';
 import { PodOverride } from './workload/pod-override';
-import type { PodSecurityOptions } from './workload/pod-security';
 import type { PodTemplate } from './workload/pod-template';
-import { planShutdown } from './workload/shutdown-plan';
-import type { ScaleTarget, ServingGroupSpec, Workload, WorkloadEngine } from './workload/workload';
+import { planShutdown, type ShutdownPlan } from './workload/shutdown-plan';
+import type { GroupVariables, ScaleTarget, ServingGroupSpec, Workload, WorkloadEngine, WorkloadName } from './workload/workload';
 
-/** The engine's part of a serving group: how pods of one pool are made. */
-export interface PoolProps {
-  /** GPU class of the pods. */
-  readonly accelerator: Accelerator;
-  /** GPUs of one pod. @default 1 */
-  readonly gpusPerPod?: number;
-  /** Pods that make up one replica. @default 1 */
-  readonly podsPerReplica?: number;
-  /** How the model is split over a replica's GPUs. @default tensor parallel over one pod's GPUs, pipeline over its pods */
-  readonly parallelism?: { readonly tensor?: number; readonly pipeline?: number };
-  /** A fixed number, or `between(min, max)` for a scaler. @default 1 */
-  readonly replicas?: number | Replicas;
-  /** Price of one replica, in currency units per hour. @default the catalogue's list price of its GPUs, where it has one */
-  readonly costPerReplicaHour?: number;
-  /** @default Rollout.inPlace(1), which needs no spare GPUs */
-  readonly rollout?: Rollout;
-  /** CPU request of a pod, in cores. @default 4, and 2 more for each GPU after the first */
-  readonly cpu?: number;
-  /** Memory request of a pod, in GiB. No limit is set: engines map their weights. @default 16 per GPU, shared memory included */
-  readonly memoryGiB?: number;
-  /** Size of `/dev/shm`, in GiB, for the engine's workers. @default 2 per GPU, at least 4 */
-  readonly sharedMemoryGiB?: number;
-  /** Longest answer that must survive a rollout or drain, in tokens. @default 4096 */
-  readonly longestAnswerTokens?: number;
-  /** Longest start of the container until it is ready, in seconds. @default twice what the catalogue expects, 1800 for unknown models */
-  readonly startupSeconds?: number;
-  /** Environment variables of the engine. @default none */
-  readonly env?: Readonly<Record<string, string>>;
-  /** @default none */
-  readonly priorityClassName?: string;
-  /** What the pods may do beyond the least. @default nothing */
-  readonly security?: PodSecurityOptions;
-}
-
-export interface ServingGroupProps extends PoolProps {
-  /** Name of the objects. @default the construct's id */
-  readonly name?: string;
-  readonly source: ModelSource;
-  readonly engine: Engine;
-  /** Name under which the engine serves the model. @default the objects' name */
-  readonly servedModelName?: string;
-  /** Labels of pods and objects, beside `app`. @default none */
-  readonly labels?: Readonly<Record<string, string>>;
-}
+export type { PoolProps, ServingGroupProps } from './workload/group-props';
 
 const DEFAULT_LONGEST_ANSWER_TOKENS = 4096;
+/** Keeps replicas of one pod apart. The pods of larger ones must be near to each other, so their leaders only avoid sharing a host. */
+const SPREAD_SINGLE = ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'];
+const SPREAD_LEADERS = ['kubernetes.io/hostname'];
 
 /**
- * L2: replicas of one engine on one GPU class. Creates the workload, a headless Service for people and Prometheus, and a
- * PodDisruptionBudget that lets one replica go at a time.
+ * L2: replicas of one engine on one GPU class. Creates the workload, a headless Service for people and Prometheus, a
+ * PodDisruptionBudget that lets one replica go at a time, and a PodGroup where a gang needs one.
  */
-export class ServingGroup extends Construct implements Scalable {
+export class ServingGroup extends Construct implements Scalable, GangMember {
   readonly name: string;
   readonly engine: Engine;
   readonly accelerator: Accelerator;
@@ -82,21 +47,24 @@ export class ServingGroup extends Construct implements Scalable {
   /** GPUs of one replica, before overrides. */
   readonly gpusPerReplica: number;
   readonly podsPerReplica: number;
+  readonly parallelism: Parallelism;
   /** In currency units per hour; undefined when neither props nor catalogue know it. */
   readonly costPerReplicaHour: number | undefined;
   /** Adds to the pods: fields, labels, annotations. */
   readonly pod = new PodOverride();
+  readonly workloadName: WorkloadName;
   readonly workload: Workload;
+  /** How the pod of a replica that serves starts its engine. */
+  readonly launch: Launch;
   readonly service: k8s.KubeService;
   readonly disruptionBudget: k8s.KubePodDisruptionBudget;
-  /** Labels that only pods of this group carry. */
-  readonly podSelector: Readonly<Record<string, string>>;
   private readonly scalers: AutoscalingPolicy[] = [];
-  private readonly makeTemplate: () => PodTemplate;
+  private readonly makeTemplate: (place: 'leader' | 'worker') => PodTemplate;
+  private readonly gangs: Gang[] = [];
 
   constructor(scope: Construct, id: string, props: ServingGroupProps) {
     super(scope, id);
-    const { engine, accelerator, source } = props;
+    const { engine, accelerator, memberOf } = props;
     const gpus = props.gpusPerPod ?? 1;
     this.name = objectName(this, props.name ?? id);
     this.engine = engine;
@@ -104,124 +72,239 @@ export class ServingGroup extends Construct implements Scalable {
     this.replicas = Replicas.from(props.replicas ?? 1);
     this.podsPerReplica = props.podsPerReplica ?? 1;
     this.gpusPerReplica = gpus * this.podsPerReplica;
+    this.parallelism = parallelismOf(props.parallelism, gpus, this.podsPerReplica);
     this.costPerReplicaHour = props.costPerReplicaHour ?? listPrice(accelerator, this.gpusPerReplica);
-    this.podSelector = { app: this.name };
 
-    const labels = { app: this.name, ...props.labels };
-    const pace = expectedPace(source, accelerator, this.gpusPerReplica);
-    const shutdown = planShutdown(props.longestAnswerTokens ?? DEFAULT_LONGEST_ANSWER_TOKENS, pace.itlMs, engine.finishesStreams);
-    const launch = engine.launch({
-      model: source.engineArgument,
-      ...(source.origin.kind === 'hub' ? { revision: source.origin.revision } : {}),
-      servedModelName: props.servedModelName ?? this.name,
-      tensorParallel: props.parallelism?.tensor ?? gpus,
-      pipelineParallel: props.parallelism?.pipeline ?? this.podsPerReplica,
-      drainSeconds: shutdown.drainSeconds,
-    });
-    const { cluster, images } = stackContext(this);
-    const sharedMemoryGiB = props.sharedMemoryGiB ?? Math.max(4, 2 * gpus);
-    this.makeTemplate = () =>
-      enginePod({
-        labels,
-        selector: this.podSelector,
-        image: mirroredImage(engine.image, images),
-        engine,
-        launch,
-        source,
-        accelerator,
-        gpus,
-        nodeSelector: cluster.nodeLabels.selectorFor(accelerator),
-        cpu: props.cpu ?? 4 + 2 * (gpus - 1),
-        memoryGiB: props.memoryGiB ?? 16 * gpus,
-        sharedMemoryGiB,
-        shutdown,
-        hasSleepAction: cluster.isAtLeast(30),
-        startupSeconds: props.startupSeconds ?? pace.startupSeconds,
-        costPerReplicaHour: this.costPerReplicaHour,
-        env: props.env ?? {},
-        priorityClassName: props.priorityClassName,
-        security: props.security ?? {},
-      });
+    const workloadEngine = chooseEngine(props.workload, this.podsPerReplica);
+    this.workloadName = memberOf?.set.kind ?? workloadEngine.name;
+    const pace = expectedPace(props.source, accelerator, this.gpusPerReplica);
+    const plan = planShutdown(props.longestAnswerTokens ?? DEFAULT_LONGEST_ANSWER_TOKENS, pace.itlMs, engine.finishesStreams);
+    const variables = memberOf?.set.groupVariables ?? workloadEngine.groupVariables;
+    const launches = {
+      leader: engine.launch(this.launchRequest(props, plan.drainSeconds, variables, true)),
+      worker: engine.launch(this.launchRequest(props, plan.drainSeconds, variables, false)),
+    };
+    this.launch = launches.leader;
+    const gang = memberOf?.set.gang ?? props.gang;
+    const startupSeconds = props.startupSeconds ?? pace.startupSeconds;
+    this.makeTemplate = (place) => {
+      const template = this.enginePod(props, plan, startupSeconds, launches[place], place);
+      const [podGroup] = this.gangs;
+      if (podGroup !== undefined) return podGroup.mark(template);
+      return gang === undefined ? template : { ...template, spec: { ...template.spec, schedulerName: schedulerNameOf(gang) } };
+    };
 
     const spec: ServingGroupSpec = {
       name: this.name,
-      labels: ownedLabels(labels),
-      selector: this.podSelector,
-      replicas: () => this.writtenReplicas(),
+      labels: ownedLabels({ app: this.name, ...props.labels }),
+      replicas: () => (this.scalers.length > 0 ? undefined : this.replicas.min),
+      minReplicas: this.replicas.min,
       podsPerReplica: this.podsPerReplica,
       rollout: props.rollout ?? Rollout.inPlace(1),
+      recovery: props.recovery ?? 'replica',
       startupBudgetSeconds: Math.max(pace.startupBudgetSeconds, props.startupSeconds ?? 0),
+      gang: props.gang,
       template: () => this.template(),
+      workerTemplate: () => this.workerTemplate(),
     };
-    this.workload = deploymentEngine.create(this, spec);
+    this.workload = memberOf === undefined ? workloadEngine.create(this, spec) : memberOf.set.join(memberOf.role, spec);
     this.service = this.createService(spec);
     this.disruptionBudget = this.createDisruptionBudget(spec);
-    addCheck(this, () => this.check(deploymentEngine, spec, launch, source));
+    if (props.gang !== undefined && memberOf === undefined && workloadEngine.gangs === 'pod-group') {
+      const { minReplicas, ...options } = props.gang;
+      new Gang(this, 'Gang', { ...options, name: this.name, members: [{ group: this, minReplicas }] });
+    }
+    addCheck(this, () => [
+      ...engine.check(this.launch),
+      ...parallelismFindings(this.parallelism, this.gpusPerReplica),
+      ...(memberOf === undefined ? loneFindings(this, workloadEngine, props, spec) : roleFindings(props)),
+      ...this.scalerFindings(),
+      ...this.gangFindings(),
+      ...revisionFindings(props.source),
+    ]);
   }
 
   get scaleTarget(): ScaleTarget {
     return this.workload.scaleTarget;
   }
 
+  /** Labels that only pods of this group carry. */
+  get podSelector(): Readonly<Record<string, string>> {
+    return this.workload.podSelector;
+  }
+
+  /** Labels that only the pods of this group carry which answer requests: one for each replica. */
+  get servingSelector(): Readonly<Record<string, string>> {
+    return this.workload.servingSelector;
+  }
+
   scaledBy(policy: AutoscalingPolicy): void {
     this.scalers.push(policy);
   }
 
-  /** The pods as they will be written, overrides applied. */
+  joinGang(gang: Gang): void {
+    this.gangs.push(gang);
+  }
+
+  /** The pods that serve, as they will be written, overrides applied. */
   template(): PodTemplate {
-    return this.pod.apply(this.makeTemplate());
+    return this.pod.apply(this.makeTemplate('leader'));
   }
 
-  private writtenReplicas(): number | undefined {
-    return this.scalers.length > 0 ? undefined : this.replicas.min;
+  /** The other pods of a replica, as they will be written, overrides applied. */
+  workerTemplate(): PodTemplate {
+    return this.pod.apply(this.makeTemplate('worker'));
   }
 
-  private createService({ name, labels, selector }: ServingGroupSpec): k8s.KubeService {
+  private launchRequest(
+    props: ServingGroupProps,
+    drainSeconds: number,
+    variables: GroupVariables | undefined,
+    isLeader: boolean,
+  ): LaunchRequest {
+    const { source, pdRole } = props;
+    const node =
+      variables === undefined || this.podsPerReplica === 1
+        ? undefined
+        : {
+            count: this.podsPerReplica,
+            leaderAddress: `$(${variables.leaderAddress})`,
+            index: isLeader ? '0' : `$(${variables.index})`,
+            isLeader,
+          };
+    return {
+      model: source.engineArgument,
+      ...(source.origin.kind === 'hub' ? { revision: source.origin.revision } : {}),
+      servedModelName: props.servedModelName ?? this.name,
+      tensorParallel: this.parallelism.tensor,
+      pipelineParallel: this.parallelism.pipeline,
+      ...(node === undefined ? {} : { node }),
+      drainSeconds,
+      ...(pdRole === undefined ? {} : { role: pdRole }),
+    };
+  }
+
+  private enginePod(
+    props: ServingGroupProps,
+    shutdown: ShutdownPlan,
+    startupSeconds: number,
+    launch: Launch,
+    place: 'leader' | 'worker',
+  ): PodTemplate {
+    const { cluster, images } = stackContext(this);
+    const gpus = props.gpusPerPod ?? 1;
+    const isServing = place === 'leader';
+    const labels: Readonly<Record<string, string>> = { app: this.name, ...props.labels };
+    return enginePod({
+      labels: isServing ? labels : withoutModel(labels),
+      spread: {
+        selector: this.servingSelector,
+        topologyKeys: this.podsPerReplica === 1 ? SPREAD_SINGLE : isServing ? SPREAD_LEADERS : [],
+      },
+      isServing,
+      image: mirroredImage(this.engine.image, images),
+      engine: this.engine,
+      launch,
+      source: props.source,
+      accelerator: this.accelerator,
+      gpus,
+      nodeSelector: cluster.nodeLabels.selectorFor(this.accelerator),
+      cpu: props.cpu ?? 4 + 2 * (gpus - 1),
+      memoryGiB: props.memoryGiB ?? 16 * gpus,
+      sharedMemoryGiB: props.sharedMemoryGiB ?? Math.max(4, 2 * gpus),
+      shutdown,
+      hasSleepAction: cluster.isAtLeast(30),
+      startupSeconds,
+      costPerReplicaHour: this.costPerReplicaHour,
+      env: props.env ?? {},
+      priorityClassName: props.priorityClassName,
+      security: props.security ?? {},
+    });
+  }
+
+  private createService({ name, labels }: ServingGroupSpec): k8s.KubeService {
+    const serviceName = this.workload.makesService ? objectName(this, `${name}-http`) : name;
     return new k8s.KubeService(this, 'Service', {
-      metadata: { name, labels },
+      metadata: { name: serviceName, labels },
       spec: {
         clusterIp: 'None',
-        selector,
+        selector: this.servingSelector,
         ports: [{ name: 'http', port: this.engine.port, targetPort: k8s.IntOrString.fromString('http'), protocol: 'TCP' }],
       },
     });
   }
 
-  private createDisruptionBudget({ name, labels, selector, podsPerReplica }: ServingGroupSpec): k8s.KubePodDisruptionBudget {
+  private createDisruptionBudget({ name, labels }: ServingGroupSpec): k8s.KubePodDisruptionBudget {
+    const bound = Object.entries(this.workload.disruption).map(([field, pods]) => [field, k8s.IntOrString.fromNumber(pods)]);
     return new k8s.KubePodDisruptionBudget(this, 'DisruptionBudget', {
       metadata: { name, labels },
       spec: {
-        // One replica at a time; pods that are not ready never block a drain.
-        maxUnavailable: k8s.IntOrString.fromNumber(podsPerReplica),
+        // One replica at a time, all of its pods counted: to lose a worker restarts it. Pods that are not ready never block a drain.
+        ...Object.fromEntries(bound),
         unhealthyPodEvictionPolicy: 'AlwaysAllow',
-        selector: { matchLabels: selector },
+        selector: { matchLabels: this.podSelector },
       },
     });
   }
 
-  private check(workloadEngine: WorkloadEngine, spec: ServingGroupSpec, launch: Launch, source: ModelSource): readonly Finding[] {
-    const findings: Finding[] = [...this.engine.check(launch)];
-    for (const { what, instead } of workloadEngine.limits(spec)) {
-      findings.push({
-        code: 'workload/cannot-express',
+  private gangFindings(): readonly Finding[] {
+    const [first, second] = this.gangs;
+    if (first === undefined || second === undefined) return [];
+    return [
+      {
+        code: 'gang/two-gangs',
         severity: 'error',
-        field: what.split(' ')[0]!,
-        message: `${what}, which a ${workloadEngine.name} cannot do`,
-        remedy: `a ${instead} can; ask for one pod per replica here`,
-      });
-    }
-    if (!this.replicas.isFixed && this.scalers.length === 0) {
-      findings.push({
+        field: 'gang',
+        message: `its pods can name one PodGroup only, and both ${first.node.path} and ${second.node.path} hold them`,
+        remedy: 'leave it out of one of them',
+      },
+    ];
+  }
+
+  private scalerFindings(): readonly Finding[] {
+    if (this.replicas.isFixed || this.scalers.length > 0) return [];
+    return [
+      {
         code: 'scaling/no-scaler',
         severity: 'warning',
         field: 'replicas',
         message: `between(${this.replicas.min}, ${this.replicas.max}), and nothing scales it`,
         remedy: 'add an AutoscalingPolicy, or give a number',
-      });
-    }
-    if (source.origin.kind === 'hub') findings.push(...checkRevision(source.origin.revision));
-    return findings;
+      },
+    ];
   }
+}
+
+/** Labels of a pod that a ModelServer must not send requests to. */
+function withoutModel({ [Labels.model]: _, ...others }: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return others;
+}
+
+function loneFindings(
+  group: ServingGroup,
+  engine: WorkloadEngine,
+  props: ServingGroupProps,
+  spec: ServingGroupSpec,
+): readonly Finding[] {
+  return [
+    // A PodGroup beside the workload tells by itself what it lacks.
+    ...clusterFindings(engine.name, engine.gangs === 'controller' ? props.gang : undefined, stackContext(group).cluster),
+    ...limitFindings(engine.name, engine.limits(spec)),
+    ...limitFindings(props.workload ?? engine.name, loneGroupLimits(props.workload)),
+  ];
+}
+
+/** Options that belong to the set of a role. */
+function roleFindings({ gang, workload, memberOf }: ServingGroupProps): readonly Finding[] {
+  return Object.entries({ gang, workload })
+    .filter(([, value]) => value !== undefined)
+    .map(([field]) => ({
+      code: 'workload/role-option',
+      severity: 'error',
+      field,
+      message: `belongs to the whole ${memberOf?.set.kind} ${memberOf?.set.name}`,
+      remedy: 'give it to the RoleSet',
+    }));
 }
 
 /** Labels that tell the pods of a model's pool apart, also under the names that Kthena's tools know. */
@@ -238,7 +321,9 @@ function listPrice({ facts }: Accelerator, gpus: number): number | undefined {
   return facts?.listPricePerHour === undefined ? undefined : Math.round(facts.listPricePerHour * gpus * 100) / 100;
 }
 
-function checkRevision(revision: string | undefined): readonly Finding[] {
+function revisionFindings({ origin }: ModelSource): readonly Finding[] {
+  if (origin.kind !== 'hub') return [];
+  const { revision } = origin;
   if (revision !== undefined && /^[0-9a-f]{40}$/.test(revision)) return [];
   const isShort = revision !== undefined && /^[0-9a-f]{7,39}$/.test(revision);
   return [

@@ -1,3 +1,9 @@
+import { Construct } from 'constructs';
+import { decodeKind } from '../../src/api/decode-object';
+import { type ApiKind, apiKinds, isApiKind } from '../../src/api/kinds';
+import type { KubeObject } from '../../src/api/meta';
+import { billOf } from '../bill';
+import { type Definition, structuralProblems } from './structural-schema';
 import { SynthesizedObjects } from './synth';
 
 /** The fields that an object must have; it may have more. Lists must be as long as given. */
@@ -5,6 +11,11 @@ export interface ExpectedObject {
   readonly kind: string;
   readonly metadata?: { readonly name?: string; readonly [field: string]: unknown };
   readonly [field: string]: unknown;
+}
+
+export interface CostOptions {
+  /** Whether all models are at their fewest replicas or at their most. @default 'max' */
+  readonly at?: 'min' | 'max';
 }
 
 interface MatcherResult {
@@ -36,7 +47,57 @@ export const matchers = {
       ? { pass: true, message: () => `found ${expected.kind} ${nearest.name} with all of these fields` }
       : { pass: false, message: () => `${expected.kind} ${nearest.name} differs at ${nearest.paths.join('; ')}` };
   },
+
+  /**
+   * Passes when an object, or every object of the kind among what `synth` returns, is what a cluster accepts: by name for Kvasir's and
+   * Kthena's kinds, with all their rules; by its CustomResourceDefinition, as read from YAML, for any other.
+   */
+  toBeValidFor(received: unknown, kind: ApiKind | Definition): MatcherResult {
+    const name = typeof kind === 'string' ? kind : kind.spec?.names?.kind;
+    if (typeof kind === 'string' && !isApiKind(kind)) {
+      return {
+        pass: false,
+        message: () =>
+          `toBeValidFor knows ${Object.keys(apiKinds).join(', ')} by name; give the CustomResourceDefinition of ${kind}`,
+      };
+    }
+    const objects = received instanceof SynthesizedObjects ? received.ofKind(name) : [received as KubeObject];
+    if (objects.length === 0) return { pass: false, message: () => `there is no ${name} to be valid` };
+    const problems = objects.flatMap((object) =>
+      problemsOf(object as KubeObject, kind).map((problem) => `${nameOf(object as KubeObject)}: ${problem}`),
+    );
+    return problems.length === 0
+      ? { pass: true, message: () => `valid for ${name}: ${objects.map((object) => nameOf(object as KubeObject)).join(', ')}` }
+      : { pass: false, message: () => `not valid for ${name}: ${problems.join('; ')}` };
+  },
+
+  /** Passes when everything under a construct or app costs no more per hour than `costPerHour`, in the currency of its prices. */
+  toCostAtMost(received: unknown, costPerHour: number, { at = 'max' }: CostOptions = {}): MatcherResult {
+    if (!Construct.isConstruct(received))
+      return { pass: false, message: () => 'toCostAtMost takes an app, a chart or a construct' };
+    const bill = billOf(received);
+    const cost = bill[at].costPerHour;
+    if (cost === undefined) {
+      const unpriced = bill.lines.filter((line) => line[at].costPerHour === undefined).map(({ workload }) => workload);
+      return { pass: false, message: () => `the price of ${unpriced.join(', ')} is not known; give costPerReplicaHour` };
+    }
+    const lines = bill.lines.map((line) => `${line.workload} ${line[at].costPerHour}`).join(', ');
+    return {
+      pass: cost <= costPerHour,
+      message: () => `costs ${cost} an hour at ${at} replicas where ${costPerHour} is the most: ${lines}`,
+    };
+  },
 };
+
+function problemsOf(object: KubeObject, kind: ApiKind | Definition): readonly string[] {
+  if (typeof kind !== 'string') return structuralProblems(kind, object);
+  const { findings } = decodeKind(kind, object);
+  return findings.filter(({ severity }) => severity === 'error').map(({ field, message }) => `${field}: ${message}`);
+}
+
+function nameOf(object: KubeObject | undefined): string {
+  return `${object?.kind} ${object?.metadata?.name}`;
+}
 
 function differingPaths(actual: unknown, expected: unknown, path: string): string[] {
   if (Array.isArray(expected)) {
@@ -60,6 +121,8 @@ declare global {
   namespace jest {
     interface Matchers<R, T> {
       toContainObject(expected: ExpectedObject): R;
+      toBeValidFor(kind: ApiKind | Definition): R;
+      toCostAtMost(costPerHour: number, options?: CostOptions): R;
     }
   }
 }

@@ -8,13 +8,20 @@ const REVISION_HISTORY_LIMIT = 3;
 /** One pod per replica, under a Deployment. */
 export const deploymentEngine: WorkloadEngine = {
   name: 'Deployment',
+  gangs: 'pod-group',
 
-  limits(group): readonly Limit[] {
-    return group.podsPerReplica > 1 ? [{ what: `podsPerReplica is ${group.podsPerReplica}`, instead: 'LeaderWorkerSet' }] : [];
+  limits({ podsPerReplica, rollout }): readonly Limit[] {
+    return [
+      ...(podsPerReplica > 1 ? [{ what: `podsPerReplica is ${podsPerReplica}`, instead: 'LeaderWorkerSet' } as const] : []),
+      ...(rollout.partition > 0
+        ? [{ what: `rollout.partition is ${rollout.partition}`, instead: 'LeaderWorkerSet' } as const]
+        : []),
+    ];
   },
 
   create(scope: Construct, group: ServingGroupSpec): Workload {
-    const { name, labels, selector, rollout } = group;
+    const { name, labels, rollout } = group;
+    const selector = { app: name };
     const resource = new RawDeployment(scope, 'Resource', {
       metadata: { name, labels },
       spec: () => ({
@@ -30,6 +37,13 @@ export const deploymentEngine: WorkloadEngine = {
         template: group.template(),
       }),
     });
-    return { resource, scaleTarget: { ...RawDeployment.GVK, name } };
+    return {
+      resource,
+      scaleTarget: { ...RawDeployment.GVK, name },
+      podSelector: selector,
+      servingSelector: selector,
+      makesService: false,
+      disruption: { maxUnavailable: 1 },
+    };
   },
 };

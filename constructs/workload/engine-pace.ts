@@ -4,7 +4,7 @@ import type { Accelerator } from '../accelerator';
 import type { ModelSource } from '../model-source';
 
 /** Sequences that decode together while a pod finishes its last answers: a busy pod. */
-const BUSY_SEQUENCES = 128;
+export const BUSY_SEQUENCES = 128;
 /** Context of such a sequence, in tokens, as far as the KV cache holds them all. */
 const BUSY_CONTEXT_TOKENS = 2000;
 /** Time between tokens where the catalogue does not know model or accelerator: slower than any published serving profile. */
@@ -25,7 +25,7 @@ export interface EnginePace {
   readonly itlMs: number;
   /** From the start of the container until it must be ready, in seconds. */
   readonly startupSeconds: number;
-  /** From the creation of the pod until it must be ready, in seconds: image pull added. */
+  /** From the creation of the pod until it must be ready, in seconds: image pull and downloads by init containers added. */
   readonly startupBudgetSeconds: number;
 }
 
@@ -40,7 +40,14 @@ export function expectedPace(source: ModelSource, accelerator: Accelerator, gpus
   }
   const startupSeconds =
     shape === undefined ? UNKNOWN_STARTUP_SECONDS : startup(source, weightBytes(shape), loadTimeMs(shape) / 1000);
-  return { itlMs, startupSeconds, startupBudgetSeconds: startupSeconds + IMAGE_PULL_SECONDS * STARTUP_MARGIN };
+  const beforeSeconds = IMAGE_PULL_SECONDS + initSeconds(source, shape === undefined ? undefined : weightBytes(shape));
+  return { itlMs, startupSeconds, startupBudgetSeconds: Math.ceil(startupSeconds + beforeSeconds * STARTUP_MARGIN) };
+}
+
+/** Time of a download that comes before the container. */
+function initSeconds({ origin }: ModelSource, bytes: number | undefined): number {
+  if (origin.kind !== 'folder' || !origin.isFilledByPod) return 0;
+  return bytes === undefined ? UNKNOWN_STARTUP_SECONDS / STARTUP_MARGIN : bytes / DOWNLOAD_BYTES_PER_SECOND;
 }
 
 function startup(source: ModelSource, bytes: number, loadSeconds: number): number {

@@ -11,8 +11,10 @@ import type { ShutdownPlan } from './shutdown-plan';
 /** Everything that shapes a pod with one engine. */
 export interface EnginePodSpec {
   readonly labels: Readonly<Record<string, string>>;
-  /** Labels by which its workload finds it; spread over zones and hosts counts pods of these. */
-  readonly selector: Readonly<Record<string, string>>;
+  /** Pods that keep apart from each other, and the node labels whose values tell places apart. */
+  readonly spread: { readonly selector: Readonly<Record<string, string>>; readonly topologyKeys: readonly string[] };
+  /** Whether it answers requests. The other pods of a replica only compute, and have neither port nor probes. */
+  readonly isServing: boolean;
   readonly image: string;
   readonly engine: Engine;
   readonly launch: Launch;
@@ -50,12 +52,7 @@ export function enginePod(spec: EnginePodSpec): PodTemplate {
       securityContext: podSecurity(spec.security),
       nodeSelector: spec.nodeSelector,
       tolerations: [{ key: spec.accelerator.resourceName, operator: 'Exists', effect: 'NoSchedule' }],
-      topologySpreadConstraints: ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'].map((topologyKey) => ({
-        topologyKey,
-        maxSkew: 1,
-        whenUnsatisfiable: 'ScheduleAnyway',
-        labelSelector: { matchLabels: spec.selector },
-      })),
+      ...spreadConstraints(spec.spread),
       terminationGracePeriodSeconds: spec.shutdown.terminationGracePeriodSeconds,
       containers: [engineContainer(spec)],
       volumes: [
@@ -69,6 +66,18 @@ export function enginePod(spec: EnginePodSpec): PodTemplate {
   return withPreStop(k8s.toJson_PodTemplateSpec(template) as PodTemplate, spec);
 }
 
+function spreadConstraints({ selector, topologyKeys }: EnginePodSpec['spread']): Pick<k8s.PodSpec, 'topologySpreadConstraints'> {
+  if (topologyKeys.length === 0) return {};
+  return {
+    topologySpreadConstraints: topologyKeys.map((topologyKey) => ({
+      topologyKey,
+      maxSkew: 1,
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: selector },
+    })),
+  };
+}
+
 /** Adds the wait before SIGTERM: the kubelet's own where there is one, which the 1.28 types do not know, else the image's `sleep`. */
 function withPreStop(template: PodTemplate, { shutdown, hasSleepAction }: EnginePodSpec): PodTemplate {
   const seconds = shutdown.preStopSeconds;
@@ -80,6 +89,8 @@ function withPreStop(template: PodTemplate, { shutdown, hasSleepAction }: Engine
 function annotations({ accelerator, costPerReplicaHour, source }: EnginePodSpec): Record<string, string> {
   return {
     [Annotations.accelerator]: accelerator.name,
+    // By it checks know what fits; the catalogue knows its own.
+    ...(accelerator.facts === undefined ? { [Annotations.acceleratorMemoryGiB]: String(accelerator.memoryGiB) } : {}),
     ...(costPerReplicaHour === undefined ? {} : { [Annotations.costPerReplicaHour]: String(costPerReplicaHour) }),
     ...(source.shapeName === undefined ? {} : { [Annotations.modelShape]: source.shapeName }),
   };
@@ -88,27 +99,18 @@ function annotations({ accelerator, costPerReplicaHour, source }: EnginePodSpec)
 function engineContainer(spec: EnginePodSpec): k8s.Container {
   const { accelerator, engine, gpus, launch } = spec;
   const gpu = { [accelerator.resourceName]: fromNumber(gpus) };
-  const health = { httpGet: { path: engine.healthPath, port: k8s.IntOrString.fromString('http') } };
   return {
     name: 'engine',
     image: spec.image,
     ...(launch.command === undefined ? {} : { command: [...launch.command] }),
     args: [...launch.args],
     env: environment(spec),
-    ports: [{ name: 'http', containerPort: engine.port, protocol: 'TCP' }],
+    ...(spec.isServing ? { ports: [{ name: 'http', containerPort: engine.port, protocol: 'TCP' }] } : {}),
     resources: {
       limits: gpu,
       requests: { cpu: fromNumber(spec.cpu), memory: fromString(`${spec.memoryGiB}Gi`), ...gpu },
     },
-    startupProbe: {
-      ...health,
-      periodSeconds: PROBE_PERIOD_SECONDS,
-      timeoutSeconds: 5,
-      failureThreshold: Math.ceil(spec.startupSeconds / PROBE_PERIOD_SECONDS),
-    },
-    readinessProbe: { ...health, periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
-    // An engine under full load may answer late; a minute of silence is a hang.
-    livenessProbe: { ...health, periodSeconds: PROBE_PERIOD_SECONDS, timeoutSeconds: 10, failureThreshold: 6 },
+    ...(spec.isServing ? probes(engine, spec.startupSeconds) : {}),
     securityContext: containerSecurity(spec.security),
     volumeMounts: [
       { name: 'dshm', mountPath: '/dev/shm' },
@@ -119,17 +121,38 @@ function engineContainer(spec: EnginePodSpec): k8s.Container {
   };
 }
 
-function environment({ env, security, source }: EnginePodSpec): k8s.EnvVar[] {
+function probes(
+  engine: Engine,
+  startupSeconds: number,
+): Pick<k8s.Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'> {
+  const health = { httpGet: { path: engine.healthPath, port: k8s.IntOrString.fromString('http') } };
+  return {
+    startupProbe: {
+      ...health,
+      periodSeconds: PROBE_PERIOD_SECONDS,
+      timeoutSeconds: 5,
+      failureThreshold: Math.ceil(startupSeconds / PROBE_PERIOD_SECONDS),
+    },
+    readinessProbe: { ...health, periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
+    // An engine under full load may answer late; a minute of silence is a hang.
+    livenessProbe: { ...health, periodSeconds: PROBE_PERIOD_SECONDS, timeoutSeconds: 10, failureThreshold: 6 },
+  };
+}
+
+function environment({ engine, env, security, source }: EnginePodSpec): k8s.EnvVar[] {
   const token = source.origin.kind === 'hub' ? source.origin.token : undefined;
   const own: Readonly<Record<string, string>> = {
     HF_HOME: `${HOME}/.cache/huggingface`,
     // User 1000 has no entry in the image's passwd file; libraries that ask for the user's name take these.
     ...(security.runAsImageUser === true ? {} : { HOME, USER: 'engine' }),
+    ...source.hubVariables(engine.apiName),
     ...env,
   };
   return [
     ...Object.entries(own).map(([name, value]) => ({ name, value })),
-    ...(token === undefined ? [] : [{ name: 'HF_TOKEN', valueFrom: { secretKeyRef: { name: token.name, key: token.key } } }]),
+    ...(token === undefined
+      ? []
+      : [{ name: source.tokenVariable, valueFrom: { secretKeyRef: { name: token.name, key: token.key } } }]),
   ];
 }
 

@@ -38,7 +38,8 @@ export class PodOverride {
    * removes.
    */
   merge(patch: PodPatch): this {
-    this.patches.push(structuredClone(patch) as JsonObject);
+    // Not structuredClone: under jest its objects are of another realm, whose `{ name, value }` cdk8s takes for a union type.
+    this.patches.push(JSON.parse(JSON.stringify(patch)) as JsonObject);
     return this;
   }
 

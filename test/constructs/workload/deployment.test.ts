@@ -2,9 +2,14 @@ import { Chart, Testing } from 'cdk8s';
 import { Rollout } from '../../../constructs';
 import { synth } from '../../../constructs/testing';
 import { deploymentEngine } from '../../../constructs/workload/deployment';
-import { simpleGroup, workloadSuite } from './workload-suite';
+import { coreObjectProblems } from '../../helpers/core-object-problems';
+import { loneEngine, simpleGroup, workloadSuite } from './workload-suite';
 
-workloadSuite(deploymentEngine);
+workloadSuite(
+  loneEngine(deploymentEngine, 1, (object) =>
+    coreObjectProblems(object as { readonly apiVersion: string; readonly kind: string }),
+  ),
+);
 
 describe('a Deployment', () => {
   it.each([
@@ -20,9 +25,10 @@ describe('a Deployment', () => {
     });
   });
 
-  it('cannot have several pods in a replica, and names who can', () => {
-    expect(deploymentEngine.limits(simpleGroup({ podsPerReplica: 2 }))).toEqual([
+  it('cannot have several pods in a replica or hold some back, and names who can', () => {
+    expect(deploymentEngine.limits(simpleGroup({ podsPerReplica: 2, rollout: Rollout.inPlace(1, { partition: 3 }) }))).toEqual([
       { what: 'podsPerReplica is 2', instead: 'LeaderWorkerSet' },
+      { what: 'rollout.partition is 3', instead: 'LeaderWorkerSet' },
     ]);
   });
 });

@@ -1,0 +1,36 @@
+import { Lazy } from 'cdk8s';
+
+/** What cannot be written without cdk8s' own resolution: tokens, unions of number and string, objects of a class. */
+export const UNRESOLVED = Symbol('unresolved');
+
+/**
+ * `value` as cdk8s renders it, with keys sorted, absent fields left out and lazy values produced, several times faster: cdk8s makes a
+ * context for each value and looks the app up for it.
+ *
+ * @returns `UNRESOLVED` as soon as something in it needs more than that.
+ */
+export function plainJson(value: unknown): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'function') return UNRESOLVED;
+  if (typeof value !== 'object') return value;
+  if (value instanceof Lazy) return plainJson(value.produce());
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    for (const element of value) {
+      const plain = plainJson(element);
+      if (plain === UNRESOLVED) return UNRESOLVED;
+      list.push(plain);
+    }
+    return list;
+  }
+  if (value.constructor !== Object) return UNRESOLVED;
+  const fields = value as Readonly<Record<string, unknown>>;
+  if (typeof fields.resolve === 'function') return UNRESOLVED;
+  const map: Record<string, unknown> = {};
+  for (const key of Object.keys(fields).sort()) {
+    const plain = plainJson(fields[key]);
+    if (plain === UNRESOLVED) return UNRESOLVED;
+    if (plain !== undefined) map[key] = plain;
+  }
+  return map;
+}
