@@ -1,70 +1,34 @@
 import type { IConstruct } from 'constructs';
-import { ServingGroup } from './serving-group';
-import { resourceCount } from './workload/pod-template';
+import { decodeObject } from '../src/api/decode-object';
+import { apiKindOf } from '../src/api/kinds';
+import type { KubeObject } from '../src/api/meta';
+import { type Bill, billOfObjects } from '../src/checks/cost';
+import { renderObject } from './gitops/rendered-object';
+import { walk } from './gitops/walk';
+import { stackContext } from './stack-context';
 
-/** GPUs and price at some number of replicas. */
-export interface Amount {
-  readonly gpus: number;
-  /** In currency units per hour; undefined when a replica's price is not known. */
-  readonly costPerHour: number | undefined;
-}
+export type { Bill } from '../src/checks/cost';
 
-/** What one serving group takes. */
-export interface BillLine {
-  /** Construct path. */
-  readonly path: string;
-  /** Name of the workload. */
-  readonly workload: string;
-  /** Class of the GPUs. */
-  readonly accelerator: string;
-  readonly min: Amount;
-  readonly max: Amount;
-}
-
-/** GPUs and price per hour of everything under an app, at fewest and most replicas. */
-export interface Bill {
-  readonly lines: readonly BillLine[];
-  readonly min: Amount;
-  /** A price is undefined as soon as one line's is. */
-  readonly max: Amount;
-}
-
-/** The bill of all serving groups under `root`, overrides of their pods included. */
+/**
+ * The bill of everything under `root`, by the objects that it will write: overrides of pods, several pods per replica, roles and the
+ * bounds of policies included. Lines carry the path of the construct that made the workload.
+ */
 export function billOf(root: IConstruct): Bill {
-  const lines = root.node
-    .findAll()
-    .filter((construct): construct is ServingGroup => construct instanceof ServingGroup)
-    .map(lineOf);
-  return { lines, min: sum(lines.map(({ min }) => min)), max: sum(lines.map(({ max }) => max)) };
+  const { images } = stackContext(root);
+  const rendered = walk(root).objects.map((source) => renderObject(source, images));
+  const paths = new Map(rendered.map((entry) => [entry.path, ownerPath(entry.source)]));
+  const bill = billOfObjects(rendered.map(({ object, path }) => ({ object: decoded(object), file: path })));
+  return { ...bill, lines: bill.lines.map((line) => ({ ...line, path: paths.get(line.file ?? '') ?? line.path })) };
 }
 
-function lineOf(group: ServingGroup): BillLine {
-  const gpus = resourceCount(group.template(), group.accelerator.resourceName) * group.podsPerReplica;
-  const amount = (replicas: number): Amount => ({
-    gpus: gpus * replicas,
-    costPerHour: group.costPerReplicaHour === undefined ? undefined : round(group.costPerReplicaHour * replicas),
-  });
-  return {
-    path: group.node.path,
-    workload: group.name,
-    accelerator: group.accelerator.name,
-    min: amount(group.replicas.min),
-    max: amount(group.replicas.max),
-  };
+/** An object that is not valid counts as far as it can be read. */
+function decoded(object: KubeObject): KubeObject {
+  if (apiKindOf(object) === undefined) return object;
+  const outcome = decodeObject(object);
+  return outcome.kind === 'valid' ? outcome.value : object;
 }
 
-function sum(amounts: readonly Amount[]): Amount {
-  return amounts.reduce(
-    (total, { gpus, costPerHour }) => ({
-      gpus: total.gpus + gpus,
-      costPerHour:
-        total.costPerHour === undefined || costPerHour === undefined ? undefined : round(total.costPerHour + costPerHour),
-    }),
-    { gpus: 0, costPerHour: 0 },
-  );
-}
-
-/** To cents, which a sum of decimals in binary would miss. */
-function round(cost: number): number {
-  return Math.round(cost * 100) / 100;
+/** An object is the `Resource` of the construct that people wrote. */
+function ownerPath({ node }: IConstruct): string {
+  return node.id === 'Resource' && node.scope !== undefined ? node.scope.node.path : node.path;
 }

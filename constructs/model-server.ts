@@ -1,5 +1,5 @@
 import { Construct } from 'constructs';
-import type { InferenceEngine, ModelServerManifest, WorkloadSelector } from '../src/api/model-server';
+import type { InferenceEngine, ModelServerManifest, PdGroup, WorkloadSelector } from '../src/api/model-server';
 import { formatDuration } from '../src/duration';
 import { KubeModelServer } from './kube/model-server';
 import { routedLabels } from './owned-labels';
@@ -15,6 +15,16 @@ export interface TrafficPolicyOptions {
   };
 }
 
+/** How prefill and decode pods are told apart and paired. */
+export interface DisaggregationOptions {
+  /** Label of the pods; those with the same value of it may be paired. */
+  readonly groupKey: string;
+  readonly prefillLabels: Readonly<Record<string, string>>;
+  readonly decodeLabels: Readonly<Record<string, string>>;
+  /** How KV travels. @default the engine's own protocol, which the router knows by the engine */
+  readonly handOff?: NonNullable<ModelServerManifest['spec']['kvConnector']>['type'];
+}
+
 export interface ModelServerProps {
   /** Name of the object. @default the construct's id */
   readonly name?: string;
@@ -26,6 +36,8 @@ export interface ModelServerProps {
   readonly port: number;
   /** Name that the engine serves the model under. @default requests keep the name that the client asked for */
   readonly model?: string;
+  /** Prefill and decode pods among them, and how a request is handed from one to the other. @default every pod does both */
+  readonly disaggregation?: DisaggregationOptions;
   /** @default no deadline; two retries, as one lost pod and one more should not reach a client */
   readonly traffic?: TrafficPolicyOptions;
 }
@@ -38,7 +50,11 @@ export class ModelServer extends Construct {
   constructor(scope: Construct, id: string, props: ModelServerProps) {
     super(scope, id);
     this.name = props.name ?? id;
-    const workloadSelector: WorkloadSelector = { matchLabels: props.podLabels };
+    const { disaggregation } = props;
+    const workloadSelector: WorkloadSelector = {
+      matchLabels: props.podLabels,
+      ...(disaggregation === undefined ? {} : { pdGroup: pdGroupOf(disaggregation) }),
+    };
     this.resource = new KubeModelServer(this, 'Resource', {
       metadata: { name: this.name, labels: routedLabels() },
       spec: {
@@ -47,9 +63,14 @@ export class ModelServer extends Construct {
         workloadSelector,
         workloadPort: { port: props.port, protocol: 'http' },
         trafficPolicy: trafficPolicy(props.traffic ?? { retry: { attempts: 2 } }),
+        ...(disaggregation?.handOff === undefined ? {} : { kvConnector: { type: disaggregation.handOff } }),
       },
     });
   }
+}
+
+function pdGroupOf({ groupKey, prefillLabels, decodeLabels }: DisaggregationOptions): PdGroup {
+  return { groupKey, prefillLabels, decodeLabels };
 }
 
 function trafficPolicy({ timeoutMs, retry }: TrafficPolicyOptions): ModelServerManifest['spec']['trafficPolicy'] {

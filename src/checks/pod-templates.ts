@@ -14,6 +14,8 @@ const LWS_LABELS: TemplateLabels = {
   [`${LWS}/template-revision-hash`]: null,
 };
 
+const DISAGGREGATED = 'disaggregatedset.x-k8s.io';
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The labels of each kind of pod that `object` is or makes; none for other objects. */
@@ -40,6 +42,8 @@ export function podTemplatesOf(object: KubeObject): readonly TemplateLabels[] {
       return [labelsOf(spec.template)];
     case 'leaderworkerset.x-k8s.io/LeaderWorkerSet':
       return leaderWorkerTemplates(object.metadata.name, fields(spec.leaderWorkerTemplate));
+    case 'disaggregatedset.x-k8s.io/DisaggregatedSet':
+      return disaggregatedTemplates(object.metadata.name, spec.roles);
     case 'workload.serving.volcano.sh/ModelServing':
       return servingTemplates(object as ModelServing);
     default:
@@ -54,7 +58,20 @@ export function mayMatch(labels: TemplateLabels, wanted: Readonly<Record<string,
   );
 }
 
-function leaderWorkerTemplates(name: string, template: Fields): readonly TemplateLabels[] {
+/** Its controller makes LeaderWorkerSets of names that it chooses. */
+function disaggregatedTemplates(name: string, roles: unknown): readonly TemplateLabels[] {
+  return (Array.isArray(roles) ? roles : []).map(fields).flatMap((role) => {
+    const own = {
+      [`${DISAGGREGATED}/name`]: name,
+      [`${DISAGGREGATED}/role`]: String(role.name),
+      [`${DISAGGREGATED}/slice`]: null,
+    };
+    const templates = leaderWorkerTemplates(null, fields(fields(role.spec).leaderWorkerTemplate));
+    return templates.map((labels) => ({ ...labels, ...own }));
+  });
+}
+
+function leaderWorkerTemplates(name: string | null, template: Fields): readonly TemplateLabels[] {
   const added = { ...LWS_LABELS, [`${LWS}/name`]: name };
   const worker = { ...labelsOf(template.workerTemplate), ...added };
   return template.leaderTemplate === undefined ? [worker] : [{ ...labelsOf(template.leaderTemplate), ...added }, worker];

@@ -1,5 +1,6 @@
 import { keyOf } from '../api/meta';
 import type { ModelRoute } from '../api/model-route';
+import { matchesAll } from '../api/model-route-rules';
 import type { ModelServer } from '../api/model-server';
 import { error, type Problem, shown, warning } from '../api/problem';
 import type { Finding } from '../errors';
@@ -60,16 +61,37 @@ function* sharedNames(set: ObjectSet): Iterable<Finding> {
       const older = first.get(key);
       if (older === undefined) first.set(key, route);
       else if (older !== route) {
-        yield set.finding(route, {
-          severity: 'info',
-          field,
-          code: 'routing/shared-name',
-          message: `ModelRoute ${keyOf(older)} also serves ${shown(name)}, and the older of the two is asked first`,
-          remedy: 'give their rules different conditions, or rename one model',
-        });
+        yield set.finding(route, isShadowed(route, older) ? shadowed(field, name, older) : shared(field, name, older));
       }
     }
   }
+}
+
+/** An older route without conditions takes every request of the gateways that both have. */
+function isShadowed({ spec }: ModelRoute, older: ModelRoute): boolean {
+  if (!older.spec.rules.some(matchesAll)) return false;
+  const parents = (refs: ModelRoute['spec']['parentRefs']) => refs?.map(({ namespace, name }) => `${namespace ?? ''}/${name}`);
+  const taken = parents(older.spec.parentRefs);
+  return taken === undefined || (parents(spec.parentRefs)?.every((parent) => taken.includes(parent)) ?? false);
+}
+
+function shadowed(field: string, name: string, older: ModelRoute): Problem {
+  return warning(
+    field,
+    'routing/shadowed',
+    `ModelRoute ${keyOf(older)} takes every request for ${shown(name)}, so that none reaches this route`,
+    'put all rules into one route, or give the other one conditions',
+  );
+}
+
+function shared(field: string, name: string, older: ModelRoute): Problem {
+  return {
+    severity: 'info',
+    field,
+    code: 'routing/shared-name',
+    message: `ModelRoute ${keyOf(older)} also serves ${shown(name)}, and the older of the two is asked first`,
+    remedy: 'give their rules different conditions, or rename one model',
+  };
 }
 
 /** Objects without a creation time are new: they come last, by name. */

@@ -8,6 +8,7 @@ import type { ModelServing } from '../api/model-serving';
 import { error, type Problem, shown, warning } from '../api/problem';
 import { type ScaleTarget, scaleTarget, targetRefs } from '../api/scale-target';
 import type { Finding } from '../errors';
+import type { DisaggregatedSet } from '../expand/leader-worker-workload';
 import { WORKLOAD_API_VERSION } from '../labels';
 import { ObjectSet } from './object-set';
 
@@ -82,7 +83,7 @@ function* missingTargets(scaler: Scaler, set: ObjectSet): Iterable<Problem> {
   for (const { field, ref } of targetRefs(scaler.spec)) {
     const target = scaleTarget(ref, namespaceOf(scaler));
     const found = set.find(target.apiVersion, target.kind, target.namespace, target.name);
-    if (found === undefined && !isMadeByBooster(target, set)) {
+    if (found === undefined && !isMadeByBooster(target, set) && !isMadeByDisaggregatedSet(target, set)) {
       yield error(
         `${field}.name`,
         'autoscaling/missing-target',
@@ -95,6 +96,16 @@ function* missingTargets(scaler: Scaler, set: ObjectSet): Iterable<Problem> {
 
 function isMadeByBooster({ kind, namespace, name }: ScaleTarget, set: ObjectSet): boolean {
   return kind === 'ModelServing' && set.boosterChildren.has(`${namespace}/${name}`);
+}
+
+/** The controller of a DisaggregatedSet makes `<set>-<role>` for each role that is scaled from outside. */
+function isMadeByDisaggregatedSet({ kind, namespace, name }: ScaleTarget, set: ObjectSet): boolean {
+  if (kind !== 'DisaggregatedSetRoleScaler') return false;
+  return set.objects.some((object) => {
+    if (object.kind !== 'DisaggregatedSet' || namespaceOf(object) !== namespace) return false;
+    const { roles = [] } = (object as KubeObject & { readonly spec?: Partial<DisaggregatedSet['spec']> }).spec ?? {};
+    return roles.some((role) => role.scaling?.mode === 'External' && name === `${object.metadata.name}-${role.name}`);
+  });
 }
 
 function* missingRoles({ spec }: Scaler, serving: ModelServing): Iterable<Problem> {

@@ -139,7 +139,7 @@ describe('checkReferences', () => {
     [
       'two routes for one model',
       [modelServer, deployment, modelRoute, withField(modelRoute, 'metadata.name', 'a')],
-      ['info routing/shared-name ModelRoute models/chat spec.modelName'],
+      ['warning routing/shadowed ModelRoute models/chat spec.modelName'],
     ],
     [
       'two routes for one model, by age',
@@ -149,7 +149,7 @@ describe('checkReferences', () => {
         withField(modelRoute, 'metadata.creationTimestamp', '2026-01-01T00:00:00Z'),
         withFields(modelRoute, { 'metadata.name': 'a', 'metadata.creationTimestamp': '2026-01-02T00:00:00Z' }),
       ],
-      ['info routing/shared-name ModelRoute models/a spec.modelName'],
+      ['warning routing/shadowed ModelRoute models/a spec.modelName'],
     ],
     [
       'two routes for one adapter',
@@ -160,7 +160,27 @@ describe('checkReferences', () => {
           withFields(modelRoute, { 'metadata.name': name, 'spec.modelName': name, 'spec.loraAdapters': ['x'] }),
         ),
       ],
-      ['info routing/shared-name ModelRoute models/b spec.loraAdapters[0]'],
+      ['warning routing/shadowed ModelRoute models/b spec.loraAdapters[0]'],
+    ],
+    [
+      'two routes for one model, the older with conditions',
+      [
+        modelServer,
+        deployment,
+        withFields(modelRoute, { 'metadata.name': 'a', 'spec.rules[0].modelMatch': { headers: { tier: { exact: 'beta' } } } }),
+        modelRoute,
+      ],
+      ['info routing/shared-name ModelRoute models/chat spec.modelName'],
+    ],
+    [
+      'two routes for one model at different gateways',
+      [
+        modelServer,
+        deployment,
+        withFields(modelRoute, { 'metadata.name': 'a', 'spec.parentRefs': [{ name: 'inside' }] }),
+        withField(modelRoute, 'spec.parentRefs', [{ name: 'outside' }]),
+      ],
+      ['info routing/shared-name ModelRoute models/chat spec.modelName'],
     ],
     [
       'a workload to scale that is not there',
