@@ -5,7 +5,9 @@ export interface CustomEngineOptions {
   /** Container image. */
   readonly image: string;
   /**
-   * Words of the command line. `{model}`, `{name}` (the served name) and `{tensorParallel}` are replaced inside each word.
+   * Words of the command line. `{model}`, `{name}` (the served name) and `{tensorParallel}` are replaced inside each word, and where a
+   * replica has several pods also `{nodes}`, `{nodeIndex}` and `{leaderAddress}`. `{role}` is `prefill` or `decode` in a PDGroup, else
+   * `both`.
    *
    * @default the image's own entry point
    */
@@ -34,11 +36,19 @@ export function customSpec(options: CustomEngineOptions): EngineSpec {
     metricsPath: options.metricsPath ?? '/metrics',
     metrics: options.metrics ?? {},
     finishesStreams: options.finishesStreams ?? false,
-    launch({ model, servedModelName, tensorParallel }) {
-      const values: Readonly<Record<string, string>> = { model, name: servedModelName, tensorParallel: String(tensorParallel) };
+    launch({ model, servedModelName, tensorParallel, node, role }) {
+      const values: Readonly<Record<string, string>> = {
+        model,
+        name: servedModelName,
+        tensorParallel: String(tensorParallel),
+        nodes: String(node?.count ?? 1),
+        nodeIndex: node?.index ?? '0',
+        leaderAddress: node?.leaderAddress ?? 'localhost',
+        role: role ?? 'both',
+      };
       return {
         args: (options.argv ?? []).map((word) =>
-          word.replace(/\{(model|name|tensorParallel)\}/g, (_, key: string) => values[key]!),
+          word.replace(/\{(model|name|tensorParallel|nodes|nodeIndex|leaderAddress|role)\}/g, (_, key: string) => values[key]!),
         ),
       };
     },

@@ -1,4 +1,5 @@
 import type { Finding } from '../../src/errors';
+import type { KvLayout } from './kv-layout';
 
 /** Gauges of an engine's metrics page, by meaning. */
 export interface EngineMetrics {
@@ -10,6 +11,19 @@ export interface EngineMetrics {
   readonly kvCacheUsage?: string;
 }
 
+/** Place of a pod among the pods of its replica. Address and index are `$(NAME)`, which the kubelet expands from the environment. */
+export interface NodePlace {
+  /** Pods of the replica, at least 2. */
+  readonly count: number;
+  readonly leaderAddress: string;
+  readonly index: string;
+  /** Whether it is the pod that answers requests. */
+  readonly isLeader: boolean;
+}
+
+/** Half of a disaggregated model: one computes the KV cache of prompts, the other generates from it. */
+export type PdRole = 'prefill' | 'decode';
+
 /** What an engine is to be started with. */
 export interface LaunchRequest {
   /** Hub name or folder of the model. */
@@ -20,8 +34,12 @@ export interface LaunchRequest {
   readonly servedModelName: string;
   readonly tensorParallel: number;
   readonly pipelineParallel: number;
+  /** Absent when a replica is one pod. */
+  readonly node?: NodePlace;
   /** How long running requests may take after SIGTERM, in seconds. */
   readonly drainSeconds: number;
+  /** Its half of a disaggregated model. Absent: it does both. */
+  readonly role?: PdRole;
 }
 
 /** How a container runs an engine: words of a command line, never a shell's. */
@@ -37,6 +55,8 @@ export interface EngineSpec {
   /** Which engine's dialect and metrics the router expects. */
   readonly apiName: 'vLLM' | 'SGLang';
   readonly image: string;
+  /** Engine of the catalogue and its release; undefined for a custom engine, whose flags nobody knows. */
+  readonly release?: { readonly name: 'vllm' | 'sglang'; readonly version: string };
   readonly port: number;
   readonly healthPath: string;
   readonly metricsPath: string;
@@ -46,6 +66,8 @@ export interface EngineSpec {
   /** Whether the engine finishes its streams after SIGTERM. Otherwise the pod must wait before it. */
   readonly finishesStreams: boolean;
   launch(request: LaunchRequest): Launch;
+  /** Layout of the KV cache that `launch` asks for. Absent where nobody can tell. */
+  kvLayoutOf?(launch: Launch): KvLayout;
   /** What is odd about the flags that were given, apart from where. */
   check(launch: Launch): readonly Finding[];
 }

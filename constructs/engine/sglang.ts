@@ -2,6 +2,7 @@ import { engineTable } from '../../src/catalog/engines/engine-table';
 import { sglang } from '../../src/catalog/engines/sglang';
 import { checkCommandLine, toWords } from './command-line';
 import type { EngineSpec, Launch, LaunchRequest } from './engine-spec';
+import { kvLayoutOf } from './kv-layout';
 
 /** Common flags of SGLang. Units and ranges are SGLang's own; an absent one keeps SGLang's default. */
 export interface SglangOptions {
@@ -35,6 +36,9 @@ export interface SglangOptions {
   readonly extraArgs?: readonly string[];
 }
 
+/** Port at which the pods of a replica meet; SGLang has no default for it. */
+const RENDEZVOUS_PORT = 20_000;
+
 /** SGLang of `version`, a release such as `0.5.23`. */
 export function sglangSpec(version: string, options: SglangOptions): EngineSpec {
   const table = engineTable('sglang', version);
@@ -42,6 +46,7 @@ export function sglangSpec(version: string, options: SglangOptions): EngineSpec 
     name: `SGLang ${version}`,
     apiName: sglang.apiName,
     image: options.image ?? `${sglang.imageRepositories[0]}:v${version}`,
+    release: { name: 'sglang', version },
     port: options.port ?? sglang.defaultPort,
     healthPath: sglang.healthPath,
     metricsPath: sglang.metricsPath,
@@ -54,6 +59,7 @@ export function sglangSpec(version: string, options: SglangOptions): EngineSpec 
     // SGLang has no flag for it, so the pod waits before SIGTERM instead.
     finishesStreams: false,
     launch: (request) => launch(request, options),
+    kvLayoutOf: ({ args }) => kvLayoutOf(args, table),
     check: ({ args }) => checkCommandLine('SGLang', version, table, args),
   };
 }
@@ -67,6 +73,9 @@ function launch(request: LaunchRequest, options: SglangOptions): Launch {
     '--revision': request.revision,
     '--tp-size': request.tensorParallel > 1 ? request.tensorParallel : undefined,
     '--pp-size': request.pipelineParallel > 1 ? request.pipelineParallel : undefined,
+    '--nnodes': request.node?.count,
+    '--node-rank': request.node?.index,
+    '--dist-init-addr': request.node === undefined ? undefined : `${request.node.leaderAddress}:${RENDEZVOUS_PORT}`,
     '--context-length': options.maxModelLen,
     '--max-running-requests': options.maxRunningRequests,
     '--chunked-prefill-size': options.chunkedPrefillSize,

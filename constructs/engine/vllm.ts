@@ -2,6 +2,7 @@ import { engineTable } from '../../src/catalog/engines/engine-table';
 import { vllm } from '../../src/catalog/engines/vllm';
 import { checkCommandLine, toWords } from './command-line';
 import type { EngineSpec, Launch, LaunchRequest } from './engine-spec';
+import { kvLayoutOf } from './kv-layout';
 
 /** Common flags of vLLM. Units and ranges are vLLM's own; an absent one keeps vLLM's default. */
 export interface VllmOptions {
@@ -44,6 +45,7 @@ export function vllmSpec(version: string, options: VllmOptions): EngineSpec {
     name: `vLLM ${version}`,
     apiName: vllm.apiName,
     image: options.image ?? `${vllm.imageRepositories[0]}:v${version}`,
+    release: { name: 'vllm', version },
     port: options.port ?? vllm.defaultPort,
     healthPath: vllm.healthPath,
     metricsPath: vllm.metricsPath,
@@ -56,6 +58,7 @@ export function vllmSpec(version: string, options: VllmOptions): EngineSpec {
     // The flag is in every recorded version; an engine that is older than all of them may not have it.
     finishesStreams: table.flags.has('--shutdown-timeout'),
     launch: (request) => launch(request, options),
+    kvLayoutOf: ({ args }) => kvLayoutOf(args, table),
     check: ({ args }) => checkCommandLine('vLLM', version, table, args),
   };
 }
@@ -68,6 +71,10 @@ function launch(request: LaunchRequest, options: VllmOptions): Launch {
     '--revision': request.revision,
     '--tensor-parallel-size': moreThanOne(request.tensorParallel),
     '--pipeline-parallel-size': moreThanOne(request.pipelineParallel),
+    '--nnodes': request.node?.count,
+    '--node-rank': request.node?.index,
+    '--master-addr': request.node?.leaderAddress,
+    '--headless': request.node?.isLeader === false ? true : undefined,
     '--max-model-len': options.maxModelLen,
     '--max-num-seqs': options.maxNumSeqs,
     '--max-num-batched-tokens': options.maxNumBatchedTokens,
