@@ -1,11 +1,12 @@
 import { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
-import { type AutoscalerConfig, decodeAutoscalerConfig } from '../../src/config/autoscaler-config';
+import { type AutoscalerConfig, decodeAutoscalerConfig, defaultAutoscalerConfig } from '../../src/config/autoscaler-config';
 import { Annotations, WORKLOAD_GROUP } from '../../src/labels';
 import { addCheck } from '../check';
 import { RawDeployment } from '../kube/deployment';
 import { objectName } from '../object-name';
 import { ownedLabels } from '../owned-labels';
+import { stackContext } from '../stack-context';
 import { PodOverride } from '../workload/pod-override';
 import { type AccessRule, grantAccess, READ } from './access';
 import { createConfigDocument } from './config-document';
@@ -38,6 +39,13 @@ const SCALED: readonly AccessRule[] = [
   { group: WORKLOAD_GROUP, resources: ['modelservings'], verbs: ['patch'] },
 ];
 
+/** Roles of DisaggregatedSets, which come with the LeaderWorkerSet controller. */
+const SCALED_ROLES: AccessRule = {
+  group: 'disaggregatedset.x-k8s.io',
+  resources: ['disaggregatedsetrolescalers/scale'],
+  verbs: ['get', 'update'],
+};
+
 /**
  * L2: the autoscaler. Creates a Deployment of one replica, a Service for its metrics, a ConfigMap, and rights to read policies and pods,
  * to write `/scale` and statuses, and to hold its Lease.
@@ -46,6 +54,8 @@ export class Autoscaler extends Construct {
   readonly name: string;
   readonly deployment: RawDeployment;
   readonly service: k8s.KubeService;
+  /** The configuration that the image will have, defaults included. */
+  readonly config: AutoscalerConfig;
   /** Adds to the pods. */
   readonly pod = new PodOverride();
 
@@ -59,6 +69,7 @@ export class Autoscaler extends Construct {
     addCheck(this, () =>
       decoded.kind === 'valid' ? [] : decoded.findings.map((found) => ({ ...found, field: `config.${found.field}` })),
     );
+    this.config = decoded.kind === 'valid' ? decoded.config : defaultAutoscalerConfig();
 
     grantAccess(
       this,
@@ -71,6 +82,7 @@ export class Autoscaler extends Construct {
           verbs: ['get', 'patch', 'update'],
         },
         ...SCALED,
+        ...(stackContext(this).cluster.leaderWorkerSet ? [SCALED_ROLES] : []),
         { group: 'autoscaling', resources: ['horizontalpodautoscalers'], verbs: READ },
         { group: '', resources: ['pods'], verbs: READ },
         { group: '', resources: ['events'], verbs: ['create', 'patch'] },

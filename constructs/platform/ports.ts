@@ -3,3 +3,4 @@ export const REQUEST_PORT = 8080;
 export const METRICS_PORT = 9090;
 /** Bound to loopback: for `kubectl port-forward` only. */
 export const DEBUG_PORT = 15_000;
+export const REDIS_PORT = 6379;

@@ -1,6 +1,7 @@
 import { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
 import { decodeRouterConfig, defaultRouterConfig, type RouterConfig } from '../../src/config/router-config';
+import type { Finding } from '../../src/errors';
 import { Annotations, NETWORKING_GROUP } from '../../src/labels';
 import { addCheck } from '../check';
 import { RawDeployment } from '../kube/deployment';
@@ -42,6 +43,8 @@ export class Router extends Construct {
   readonly name: string;
   readonly deployment: RawDeployment;
   readonly service: k8s.KubeService;
+  /** The configuration that the image will have, defaults included. */
+  readonly config: RouterConfig;
   /** Adds to the pods. */
   readonly pod = new PodOverride();
 
@@ -56,7 +59,9 @@ export class Router extends Construct {
       decoded.kind === 'valid' ? [] : decoded.findings.map((found) => ({ ...found, field: `config.${found.field}` })),
     );
     addCheck(this, () => (stackContext(this).cluster.kthenaServesRoutes ? [FOREIGN_ROUTER] : []));
-    const { drain } = decoded.kind === 'valid' ? decoded.config : defaultRouterConfig();
+    this.config = decoded.kind === 'valid' ? decoded.config : defaultRouterConfig();
+    const { drain } = this.config;
+    addCheck(this, () => unservedAuth(this.config.auth));
 
     grantAccess(this, this.name, [
       { group: NETWORKING_GROUP, resources: ['modelroutes', 'modelservers', 'externalmodelproviders'], verbs: READ },
@@ -122,6 +127,21 @@ export class Router extends Construct {
       },
     });
   }
+}
+
+/** The image does not start with `auth`: letting everybody in would be worse. */
+function unservedAuth(auth: RouterConfig['auth']): readonly Finding[] {
+  const asked = (['jwksUri', 'issuer', 'audiences'] as const).find((field) => (auth?.[field] ?? '').length > 0);
+  if (asked === undefined) return [];
+  return [
+    {
+      code: 'config/auth-not-served',
+      severity: 'error',
+      field: `config.auth.${asked}`,
+      message: `${JSON.stringify(auth?.[asked])} asks for tokens, which this version of the router does not check, so it would not start`,
+      remedy: 'leave auth out and check tokens in front of the router',
+    },
+  ];
 }
 
 const FOREIGN_ROUTER = {

@@ -3,7 +3,7 @@ import { fieldPath } from './field-path';
 import { error, type Problem, shown } from './problem';
 
 /** Headers that the router sets itself, or that belong to one connection only. */
-const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
   'cookie',

@@ -31,7 +31,8 @@ export function* modelRouteRules({ spec }: ModelRoute): Iterable<Problem> {
   }
 }
 
-function matchesAll({ modelMatch }: Rule): boolean {
+/** Whether a rule has no conditions. */
+export function matchesAll({ modelMatch }: Rule): boolean {
   if (modelMatch === undefined) return true;
   const { headers = {}, uri, body } = modelMatch;
   return Object.keys(headers).length === 0 && uri === undefined && body?.model === undefined;

@@ -1,0 +1,167 @@
+import type { PrometheusRuleEntry } from '../kube/prometheus-rule';
+import { ENGINE_SERIES, MODEL_LABEL } from './engine-series';
+
+/** When alerts fire. */
+export interface AlertThresholds {
+  /** Share of a model's requests that fail. @default 0.05 */
+  readonly failedRequests?: number;
+  /** 95th percentile of the time to the first token, in seconds. @default 10 */
+  readonly timeToFirstTokenSeconds?: number;
+  /** Requests that wait at an engine, on average over a model's pods. @default 16 */
+  readonly waitingRequests?: number;
+  /** Share of KV cache in use, on average over a model's pods. @default 0.95 */
+  readonly kvCacheUsage?: number;
+}
+
+/** Series of one part of the platform, as Prometheus labels them: its Service's `app` is the job. */
+export interface AlertTarget {
+  readonly job: string;
+  readonly namespace: string;
+}
+
+const selectorOf = ({ job, namespace }: AlertTarget, more = ''): string => `{job="${job}",namespace="${namespace}"${more}}`;
+
+/** @param requestsInFlight what the router's configuration allows. */
+export function routerAlerts(
+  router: AlertTarget,
+  requestsInFlight: number,
+  thresholds: AlertThresholds,
+): readonly PrometheusRuleEntry[] {
+  const series = (name: string, more = '') => `${name}${selectorOf(router, more)}`;
+  const requests = 'kthena_router_requests_total';
+  const failed = thresholds.failedRequests ?? 0.05;
+  const seconds = thresholds.timeToFirstTokenSeconds ?? 10;
+  return [
+    critical('KvasirRouterDown', '5m', `absent(${series('kthena_router_active_requests')})`, {
+      summary: 'No router answers its metrics port',
+      description: 'Nothing is served, or Prometheus cannot reach it. Look at the pods, then at the network policies.',
+    }),
+    critical(
+      'KvasirRequestsFail',
+      '5m',
+      `sum by (model) (rate(${series(requests, ',status_code=~"5.."')}[5m])) / sum by (model) (rate(${series(requests)}[5m])) > ${failed} and sum by (model) (increase(${series(requests)}[5m])) >= 10`,
+      {
+        summary: 'Requests for {{ $labels.model }} fail',
+        description:
+          '{{ $value | humanizePercentage }} of them are answered with 5xx. The access log names the error, /debug/decisions the pods.',
+      },
+    ),
+    critical(
+      'KvasirModelHasNoPods',
+      '2m',
+      `sum by (model) (increase(${series(requests, ',error_type="pod_discovery"')}[5m])) > 0`,
+      {
+        summary: 'Requests for {{ $labels.model }} find no ready pod',
+        description:
+          'Its ModelServer is missing or selects no pod that is ready. Look at the pods, their start-up and the labels.',
+      },
+    ),
+    warning('KvasirRouterOverloaded', '5m', `sum(increase(${series(requests, ',error_type="overload"')}[5m])) > 0`, {
+      summary: 'Routers refuse requests that they have no room for',
+      description: 'They are at limits.requestsInFlight or limits.bodyBudgetBytes, or not synced yet. Add replicas.',
+    }),
+    warning(
+      'KvasirRouterNearLimit',
+      '5m',
+      `max by (pod) (${series('kthena_router_active_requests')}) / ${requestsInFlight} > 0.8`,
+      {
+        summary: 'Router {{ $labels.pod }} is near its limit of requests',
+        description: 'It serves {{ $value | humanizePercentage }} of limits.requestsInFlight. Add replicas.',
+      },
+    ),
+    warning(
+      'KvasirSlowFirstToken',
+      '10m',
+      `histogram_quantile(0.95, sum by (model, le) (rate(${series('kvasir_router_time_to_first_token_seconds_bucket')}[5m]))) > ${seconds}`,
+      {
+        summary: 'The first token of {{ $labels.model }} comes late',
+        description: 'The slowest twentieth waits {{ $value | humanizeDuration }} or longer. Compare with queues and KV cache.',
+      },
+    ),
+    warning(
+      'KvasirAttemptsFail',
+      '10m',
+      `sum by (model_server) (rate(${series('kvasir_router_attempts_total', ',outcome=~"failed|refused"')}[5m])) / sum by (model_server) (rate(${series('kvasir_router_attempts_total')}[5m])) > 0.2`,
+      {
+        summary: 'Pods of {{ $labels.model_server }} fail requests',
+        description:
+          '{{ $value | humanizePercentage }} of the attempts fail; clients see it only when retries fail too. Look at the engines’ logs.',
+      },
+    ),
+  ];
+}
+
+/** @param syncPeriodMs time from round to round in the autoscaler's configuration. */
+export function autoscalerAlerts(autoscaler: AlertTarget, syncPeriodMs: number): readonly PrometheusRuleEntry[] {
+  const series = (name: string, more = '') => `${name}${selectorOf(autoscaler, more)}`;
+  const replicas = (of: string) => series('kvasir_autoscaler_replicas', `,of="${of}"`);
+  const scrapes = 'kvasir_autoscaler_scrapes_total';
+  const window = `${Math.max(5, Math.ceil((4 * syncPeriodMs) / 60_000))}m`;
+  return [
+    critical('KvasirAutoscalerDown', '10m', `absent(${series('kvasir_autoscaler_round_seconds_count')})`, {
+      summary: 'The autoscaler does not answer its metrics port',
+      description: 'Replicas stay as they are, whatever the load. Look at its pod.',
+    }),
+    critical('KvasirAutoscalerStuck', '5m', `increase(${series('kvasir_autoscaler_round_seconds_count')}[${window}]) == 0`, {
+      summary: 'The autoscaler finishes no round',
+      description: 'It is alive and decides nothing. Its log names what it waits for.',
+    }),
+    warning(
+      'KvasirAutoscalerBlind',
+      '10m',
+      `sum(rate(${series(scrapes, ',result="failed"')}[5m])) / sum(rate(${series(scrapes)}[5m])) > 0.5`,
+      {
+        summary: 'The autoscaler cannot read most metrics pages',
+        description: 'It holds replicas that it cannot judge. Look at network policies and the ports in policies.',
+      },
+    ),
+    warning('KvasirReplicasMissing', '30m', `${replicas('desired')} - ignoring(of) ${replicas('current')} > 0`, {
+      summary: '{{ $labels.target }} lacks {{ $value }} replicas',
+      description:
+        'Policy {{ $labels.policy }} asked for them half an hour ago. Pods are pending: look for GPUs, quota and failing starts.',
+    }),
+    warning('KvasirAtMaximum', '30m', `${replicas('recommended')} - ignoring(of) ${replicas('desired')} > 0`, {
+      summary: '{{ $labels.target }} needs more replicas than it may have',
+      description:
+        'Policy {{ $labels.policy }} is at its bounds, {{ $value }} short of what its metrics ask for. Raise them if there are GPUs.',
+    }),
+  ];
+}
+
+export function engineAlerts(thresholds: AlertThresholds): readonly PrometheusRuleEntry[] {
+  const model = `{{ $labels.${MODEL_LABEL} }}`;
+  return [
+    warning('KvasirQueueLong', '10m', `${ENGINE_SERIES.waiting} > ${thresholds.waitingRequests ?? 16}`, {
+      summary: `Requests queue at the engines of ${model}`,
+      description: '{{ $value | humanize }} wait per pod. Is it scaled, and is it at its maximum?',
+    }),
+    warning('KvasirKvCacheFull', '15m', `${ENGINE_SERIES.kvUsage} > ${thresholds.kvCacheUsage ?? 0.95}`, {
+      summary: `The KV cache of ${model} is full`,
+      description:
+        '{{ $value | humanizePercentage }} is in use: prefixes are evicted and requests wait. Add replicas or shorten the context.',
+    }),
+    warning('KvasirPreemptions', '10m', `${ENGINE_SERIES.preemptions} > 0.1`, {
+      summary: `Engines of ${model} take KV cache from running requests`,
+      description:
+        '{{ $value | humanize }} times per second, each computed anew. Lower the requests per replica that the policy aims at.',
+    }),
+  ];
+}
+
+type Text = { readonly summary: string; readonly description: string };
+
+const critical = (alert: string, lasting: string, expr: string, annotations: Text): PrometheusRuleEntry => ({
+  alert,
+  expr,
+  for: lasting,
+  labels: { severity: 'critical' },
+  annotations,
+});
+
+const warning = (alert: string, lasting: string, expr: string, annotations: Text): PrometheusRuleEntry => ({
+  alert,
+  expr,
+  for: lasting,
+  labels: { severity: 'warning' },
+  annotations,
+});

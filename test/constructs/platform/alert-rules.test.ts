@@ -1,0 +1,131 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { autoscalerAlerts, engineAlerts, routerAlerts } from '../../../constructs/platform/alert-rules';
+import { engineSeries } from '../../../constructs/platform/engine-series';
+import { promtool } from '../../helpers/promtool';
+import { temporaryFolders } from '../../helpers/temporary-folder';
+
+const temporaryFolder = temporaryFolders();
+
+const AT = 'job="kvasir-router",namespace="kvasir"';
+const SCALER = 'job="kvasir-autoscaler",namespace="kvasir"';
+const POD = 'namespace="llm",kvasir_dev_model="chat",pod="chat-0"';
+const requests = (status: number, errorType: string) =>
+  `kthena_router_requests_total{${AT},model="chat",status_code="${status}",error_type="${errorType}"}`;
+const attempts = (outcome: string) => `kvasir_router_attempts_total{${AT},model_server="llm/chat",outcome="${outcome}"}`;
+const ttft = (le: string) => `kvasir_router_time_to_first_token_seconds_bucket{${AT},model="chat",le="${le}"}`;
+const replicas = (of: string) => `kvasir_autoscaler_replicas{${SCALER},policy="chat",target="chat-l40s",of="${of}"}`;
+const scrapes = (result: string) => `kvasir_autoscaler_scrapes_total{${SCALER},result="${result}"}`;
+const active = `kthena_router_active_requests{${AT},pod="kvasir-router-0"}`;
+const rounds = `kvasir_autoscaler_round_seconds_count{${SCALER}}`;
+
+/** Series of a platform that works, one sample per minute for an hour. */
+const HEALTHY: Readonly<Record<string, string>> = {
+  [active]: '100+0x60',
+  [requests(200, 'successful_request')]: '0+600x60',
+  [requests(503, 'proxy')]: '0+6x60',
+  [attempts('completed')]: '0+600x60',
+  [attempts('failed')]: '0+30x60',
+  [ttft('1')]: '0+590x60',
+  [ttft('10')]: '0+600x60',
+  [ttft('60')]: '0+600x60',
+  [ttft('+Inf')]: '0+600x60',
+  [rounds]: '0+4x60',
+  [scrapes('answered')]: '0+40x60',
+  [scrapes('failed')]: '0+4x60',
+  [replicas('current')]: '2+0x60',
+  [replicas('recommended')]: '2+0x60',
+  [replicas('desired')]: '2+0x60',
+  [`vllm:num_requests_waiting{${POD}}`]: '3+0x60',
+  [`vllm:kv_cache_usage_perc{${POD}}`]: '0.7+0x60',
+  [`vllm:num_preemptions_total{${POD}}`]: '0+1x60',
+};
+
+type Case = readonly [what: string, change: Readonly<Record<string, string | null>>, minutes: number, alerts: readonly string[]];
+
+/** What changes against a healthy platform, and what fires that many minutes later. */
+const CASES: readonly Case[] = [
+  ['all is well', {}, 60, []],
+  ['no router answers', { [active]: null }, 6, ['KvasirRouterDown']],
+  ['no router has answered for a short while', { [active]: null }, 4, []],
+  ['a tenth of the requests fails', { [requests(503, 'proxy')]: '0+60x60' }, 8, ['KvasirRequestsFail']],
+  [
+    'two of three requests fail, which says little',
+    { [requests(200, 'successful_request')]: '0+0x19 1+0x40', [requests(503, 'proxy')]: '0+0x19 2+0x40' },
+    26,
+    [],
+  ],
+  ['a model has no pods', { [requests(503, 'pod_discovery')]: '0+5x60' }, 8, ['KvasirModelHasNoPods']],
+  ['routers refuse requests', { [requests(503, 'overload')]: '0+2x60' }, 10, ['KvasirRouterOverloaded']],
+  ['a router is nearly full', { [active]: '950+0x60' }, 8, ['KvasirRouterNearLimit']],
+  ['first tokens come late', { [ttft('1')]: '0+0x60', [ttft('10')]: '0+500x60' }, 16, ['KvasirSlowFirstToken']],
+  ['engines fail attempts that retries save', { [attempts('refused')]: '0+300x60' }, 16, ['KvasirAttemptsFail']],
+  ['the autoscaler is away', { [rounds]: null }, 12, ['KvasirAutoscalerDown']],
+  ['the autoscaler finishes no round', { [rounds]: '7+0x60' }, 15, ['KvasirAutoscalerStuck']],
+  ['most pages cannot be read', { [scrapes('failed')]: '0+60x60' }, 16, ['KvasirAutoscalerBlind']],
+  [
+    'replicas do not come',
+    { [replicas('desired')]: '4+0x60', [replicas('recommended')]: '4+0x60' },
+    35,
+    ['KvasirReplicasMissing'],
+  ],
+  ['replicas do come', { [replicas('desired')]: '4+0x60', [replicas('current')]: '2+0x20 4+0x40' }, 35, []],
+  ['more is needed than is allowed', { [replicas('recommended')]: '9+0x60' }, 35, ['KvasirAtMaximum']],
+  ['requests queue at vLLM', { [`vllm:num_requests_waiting{${POD}}`]: '40+0x60' }, 15, ['KvasirQueueLong']],
+  ['requests queue at SGLang', { [`sglang:num_queue_reqs{${POD},engine="b"}`]: '60+0x60' }, 15, ['KvasirQueueLong']],
+  ['the KV cache is full', { [`vllm:kv_cache_usage_perc{${POD}}`]: '0.99+0x60' }, 20, ['KvasirKvCacheFull']],
+  ['running requests lose their cache', { [`vllm:num_preemptions_total{${POD}}`]: '0+30x60' }, 16, ['KvasirPreemptions']],
+];
+
+const groups = [
+  { name: 'kvasir-engine-series', rules: engineSeries() },
+  { name: 'kvasir-engines', rules: engineAlerts({}) },
+  { name: 'kvasir-router', rules: routerAlerts({ job: 'kvasir-router', namespace: 'kvasir' }, 1000, {}) },
+  { name: 'kvasir-autoscaler', rules: autoscalerAlerts({ job: 'kvasir-autoscaler', namespace: 'kvasir' }, 15_000) },
+];
+const SEVERITY = new Map(
+  groups.flatMap(({ rules }) => rules).flatMap((rule) => ('alert' in rule ? [[rule.alert, rule.labels.severity]] : [])),
+);
+
+/** Runs `cases` in one go. */
+function run(cases: readonly Case[]) {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'rules.yaml'), stringify({ groups }));
+  const tests = cases.map(([name, change, minutes, alerts]) => ({
+    name,
+    interval: '1m',
+    input_series: Object.entries({ ...HEALTHY, ...change }).flatMap(([series, values]) =>
+      values === null ? [] : [{ series, values }],
+    ),
+    promql_expr_test: [
+      {
+        expr: 'count by (alertname, severity) (ALERTS{alertstate="firing"})',
+        eval_time: `${minutes}m`,
+        exp_samples: alerts.map((alert) => ({ labels: `{alertname="${alert}",severity="${SEVERITY.get(alert)}"}`, value: 1 })),
+      },
+    ],
+  }));
+  writeFileSync(join(folder, 'tests.yaml'), stringify({ rule_files: ['rules.yaml'], evaluation_interval: '1m', tests }));
+  return promtool('test', 'rules', join(folder, 'tests.yaml'));
+}
+
+describe('the alert rules, run by Prometheus', () => {
+  it('fire when they should, and only then', () => {
+    const result = run(CASES);
+    if (result === undefined) return;
+    expect(result.output).toContain('SUCCESS');
+    expect(result.status).toBe(0);
+  });
+
+  it('are not called right when one does not fire', () => {
+    const result = run([['a wrong expectation', {}, 60, ['KvasirRouterDown']]]);
+    if (result === undefined) return;
+    expect(result.status).not.toBe(0);
+  });
+
+  it('each have a case that fires them', () => {
+    const fired = new Set(CASES.flatMap(([, , , alerts]) => alerts));
+    expect([...SEVERITY.keys()].filter((alert) => !fired.has(alert!))).toEqual([]);
+  });
+});
