@@ -1,9 +1,11 @@
 import type { IConstruct } from 'constructs';
 import type { Findings, SortedFindings } from '../findings';
+import { stackContext } from '../stack-context';
 import { findAll } from './find-all';
-import { type RenderedObject, renderObject } from './rendered-object';
-import { syncWaves } from './sync-wave';
+import { type RenderedObject, renderObject, setWave } from './rendered-object';
+import { syncWaves, waveOf } from './sync-wave';
 import { walk } from './walk';
+import { shareWaves } from './wave-partners';
 
 /** What a stack would write, and what is wrong with it. */
 export interface Examination {
@@ -14,7 +16,11 @@ export interface Examination {
 /** Renders everything under `root` once and runs all checks. Writes nothing. */
 export function examine(root: IConstruct, acknowledged: Findings): Examination {
   const { constructs, objects } = walk(root);
-  const waves = syncWaves(objects, constructs);
-  const rendered = objects.map((object) => renderObject(object, waves.get(object)));
-  return { rendered, findings: acknowledged.sort(findAll(constructs, rendered)) };
+  const { cluster, images } = stackContext(root);
+  const rendered = objects.map((object) => renderObject(object, images));
+  const byObject = syncWaves(objects, constructs);
+  const waves = new Map(rendered.map((entry) => [entry, waveOf(entry.object) ?? byObject.get(entry.source) ?? 0]));
+  shareWaves(rendered, waves);
+  for (const [entry, wave] of waves) setWave(entry, wave);
+  return { rendered, findings: acknowledged.sort(findAll(constructs, rendered, cluster)) };
 }

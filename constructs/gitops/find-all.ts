@@ -4,22 +4,30 @@ import { apiKindOf, isApiKind } from '../../src/api/kinds';
 import type { KubeObject } from '../../src/api/meta';
 import type { Finding } from '../../src/errors';
 import { findingsOf } from '../check';
+import type { Cluster } from '../cluster';
+import { coexistence } from './coexistence';
 import { duplicateFiles } from './duplicate-files';
 import type { FoundAt } from './found-at';
-import { imageTags } from './image-tags';
 import { references } from './references';
 import type { RenderedObject } from './rendered-object';
-import { secretData } from './secret-data';
+import { saidOnce } from './said-once';
+import { waveDeadlocks } from './wave-partners';
 
 /** Runs every check: constructs' own, cdk8s validations, each object against its kind, and all objects together. */
-export function findAll(constructs: readonly IConstruct[], rendered: readonly RenderedObject[]): readonly FoundAt[] {
+export function findAll(
+  constructs: readonly IConstruct[],
+  rendered: readonly RenderedObject[],
+  cluster: Cluster,
+): readonly FoundAt[] {
   const decoded = new Map<RenderedObject, KubeObject>();
-  return [
+  return saidOnce([
     ...constructs.flatMap(findingsOfConstruct),
     ...rendered.flatMap((entry) => findingsOfObject(entry, decoded)),
     ...duplicateFiles(rendered),
+    ...waveDeadlocks(rendered),
+    ...coexistence(constructs, rendered, cluster),
     ...references(rendered, decoded, isOurs),
-  ];
+  ]);
 }
 
 function findingsOfConstruct(construct: IConstruct): readonly FoundAt[] {
@@ -39,13 +47,10 @@ function findingsOfConstruct(construct: IConstruct): readonly FoundAt[] {
 
 function findingsOfObject(entry: RenderedObject, decoded: Map<RenderedObject, KubeObject>): readonly FoundAt[] {
   const { object, place, source } = entry;
-  const findings: Finding[] = [...imageTags(object), ...secretData(object)];
-  if (isOurs(object)) {
-    const outcome = decodeObject(object);
-    findings.push(...outcome.findings);
-    if (outcome.kind === 'valid') decoded.set(entry, outcome.value);
-  }
-  return findings.map((finding) => ({ construct: source, finding: { ...finding, object: place } }));
+  if (!isOurs(object)) return [];
+  const outcome = decodeObject(object);
+  if (outcome.kind === 'valid') decoded.set(entry, outcome.value);
+  return outcome.findings.map((finding) => ({ construct: source, finding: { ...finding, object: place } }));
 }
 
 /** A kind of ours, or one that only looks like it: a wrong group is an error, not another kind. */

@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { INDEX_FILE } from '../../src/output-index';
 
-/**
- * The file that lists what `GitOpsApp` wrote, committed with it. It has no extension, because GitOps tools take every `.yaml`, `.yml`
- * and `.json` for a manifest, and one path a line, so that branches merge.
- */
-export const INDEX_FILE = '.kvasir-index';
+export { INDEX_FILE };
 
 const HEADER = '# Written by synth, with the files below. Files that are not listed are never touched.';
 /** Only what this program could have written: no hidden folder, no way out, a manifest. */

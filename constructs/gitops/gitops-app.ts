@@ -1,6 +1,8 @@
+import { appendFileSync } from 'node:fs';
 import { isAbsolute, join, normalize, resolve } from 'node:path';
-import { App, Yaml } from 'cdk8s';
+import { App } from 'cdk8s';
 import { type Finding, findingLine, KvasirError } from '../../src/errors';
+import { formatSynthReport, type SynthReport, SynthVariables } from '../../src/synth-report';
 import { type Bill, billOf } from '../bill';
 import { Cluster } from '../cluster';
 import { Findings, FindingsError, type SortedFindings } from '../findings';
@@ -8,6 +10,7 @@ import type { ImageSettings } from '../images';
 import { setStackContext } from '../stack-context';
 import { examine } from './examine';
 import { type SwapResult, swapFolder } from './folder-swap';
+import { manifestText } from './manifest-text';
 
 export interface GitOpsAppProps {
   /** Folder of this app under `outdir`, such as an environment's name. @default '.' the output folder itself */
@@ -24,7 +27,7 @@ export interface GitOpsAppProps {
   readonly images?: ImageSettings;
   /** Makes every warning that is not acknowledged an error. @default false */
   readonly strict?: boolean;
-  /** Takes each line about a warning or note. @default standard error */
+  /** Takes each line about a warning or note. @default standard error, or the report file of `kvasir synth` */
   readonly report?: (line: string) => void;
 }
 
@@ -39,6 +42,7 @@ export class GitOpsApp extends App {
   readonly findings = new Findings();
   private readonly isStrict: boolean;
   private readonly report: (line: string) => void;
+  private readonly folder: string;
 
   /** @throws KvasirError when `folder` leaves the output folder, or `outdir` contradicts CDK8S_OUTDIR. */
   constructor(props: GitOpsAppProps = {}) {
@@ -46,7 +50,8 @@ export class GitOpsApp extends App {
     this.cluster = props.cluster ?? Cluster.of({});
     this.images = props.images ?? {};
     this.isStrict = props.strict ?? false;
-    this.report = props.report ?? ((line) => process.stderr.write(`${line}\n`));
+    this.report = props.report ?? reportToStandardError;
+    this.folder = props.folder ?? '.';
     setStackContext(this, { cluster: this.cluster, images: this.images });
   }
 
@@ -61,8 +66,22 @@ export class GitOpsApp extends App {
     for (const finding of findings.open) {
       if (!errors.includes(finding)) this.report(`${finding.severity}: ${findingLine(finding)}`);
     }
-    if (errors.length > 0) throw new FindingsError(errors);
-    return swapFolder(this.outdir, new Map(rendered.map(({ path, object }) => [path, Yaml.stringify(object)])));
+    const acknowledged = findings.acknowledged.length;
+    if (errors.length > 0) {
+      const open = findings.open.map((finding) =>
+        errors.includes(finding) ? { ...finding, severity: 'error' as const } : finding,
+      );
+      this.writeReport({ written: [], removed: [], unchanged: 0, findings: open, acknowledged });
+      throw new FindingsError(errors);
+    }
+    const swap = swapFolder(this.outdir, new Map(rendered.map(({ path, object }) => [path, manifestText(object)])));
+    this.writeReport({ ...swap, findings: findings.open, acknowledged });
+    return swap;
+  }
+
+  private writeReport(report: Omit<SynthReport, 'folder'>): void {
+    const file = process.env[SynthVariables.reportFile];
+    if (file !== undefined) appendFileSync(file, formatSynthReport({ folder: this.folder, ...report }));
   }
 
   /** Runs all checks and writes nothing. */
@@ -76,15 +95,20 @@ export class GitOpsApp extends App {
   }
 }
 
+function reportToStandardError(line: string): void {
+  if (process.env[SynthVariables.reportFile] === undefined) process.stderr.write(`${line}\n`);
+}
+
 function outputFolder(props: GitOpsAppProps): string {
   const { folder = '.', outdir } = props;
-  const environment = process.env.CDK8S_OUTDIR;
-  if (outdir !== undefined && environment !== undefined && resolve(outdir) !== resolve(environment)) {
+  const environment = process.env[SynthVariables.outputFolder];
+  const intended = process.env[SynthVariables.intendedFolder] ?? environment;
+  if (outdir !== undefined && intended !== undefined && resolve(outdir) !== resolve(intended)) {
     throw new KvasirError({
       code: 'gitops/two-output-folders',
       object: 'GitOpsApp',
       field: 'outdir',
-      message: `says ${outdir}, and CDK8S_OUTDIR says ${environment}`,
+      message: `says ${outdir}, and CDK8S_OUTDIR says ${intended}`,
       remedy: 'leave outdir out, or unset the variable',
     });
   }
@@ -97,5 +121,5 @@ function outputFolder(props: GitOpsAppProps): string {
       remedy: 'give a path relative to it, and set outdir for another place',
     } satisfies Omit<Finding, 'severity'>);
   }
-  return join(outdir ?? environment ?? 'dist', folder);
+  return join(environment ?? outdir ?? 'dist', folder);
 }

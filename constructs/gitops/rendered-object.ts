@@ -1,8 +1,11 @@
 import type { ApiObject } from 'cdk8s';
 import type { KubeObject } from '../../src/api/meta';
 import { describeObject } from '../../src/api/meta';
+import type { ImageSettings } from '../images';
 import { canonicalize } from './canonical-object';
 import { filePath } from './file-name';
+import { keepAnnotations } from './keep-when-pruned';
+import { mirrorImages } from './mirror-images';
 import { SYNC_WAVE } from './sync-wave';
 
 /** An object as it will be written, and where it comes from. */
@@ -17,13 +20,10 @@ export interface RenderedObject {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Serializes `source` once, in canonical form, with its sync wave unless it carries one. */
-export function renderObject(source: ApiObject, wave: number | undefined): RenderedObject {
-  const object = canonicalize(source.toJson() as Mutable<KubeObject>);
-  if (wave !== undefined && object.metadata.annotations?.[SYNC_WAVE] === undefined) {
-    const annotations = sorted({ ...object.metadata.annotations, [SYNC_WAVE]: String(wave) });
-    object.metadata = sorted({ ...object.metadata, annotations });
-  }
+/** Serializes `source` once, in canonical form, its images from the mirrors. */
+export function renderObject(source: ApiObject, images: ImageSettings): RenderedObject {
+  const object = mirrorImages(canonicalize(source.toJson() as Mutable<KubeObject>), images);
+  annotate(object, keepAnnotations(object));
   return {
     source,
     path: filePath(source.chart, object.kind, object.metadata.name),
@@ -32,7 +32,19 @@ export function renderObject(source: ApiObject, wave: number | undefined): Rende
   };
 }
 
-/** Keys in the order in which cdk8s writes them. */
+/** Writes the wave into an object that does not name one itself; wave 0 is not written. */
+export function setWave({ object }: RenderedObject, wave: number): void {
+  if (wave === 0 || object.metadata.annotations?.[SYNC_WAVE] !== undefined) return;
+  annotate(object as Mutable<KubeObject>, { [SYNC_WAVE]: String(wave) });
+}
+
+/** Adds annotations, keys in the order in which cdk8s writes them. */
+function annotate(object: Mutable<KubeObject>, added: Readonly<Record<string, string>>): void {
+  if (Object.keys(added).length === 0) return;
+  const annotations = sorted({ ...object.metadata.annotations, ...added });
+  object.metadata = sorted({ ...object.metadata, annotations });
+}
+
 function sorted<T extends object>(map: T): T {
   return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1))) as T;
 }

@@ -1,5 +1,6 @@
 import { ApiObject } from 'cdk8s';
 import type { IConstruct } from 'constructs';
+import type { KubeObject } from '../../src/api/meta';
 
 /** The annotation by which Argo CD orders objects; Flux ignores it. */
 export const SYNC_WAVE = 'argocd.argoproj.io/sync-wave';
@@ -34,6 +35,12 @@ export function syncWaves(objects: readonly ApiObject[], constructs: readonly IC
       throw new RangeError('dependencies between constructs form a cycle; remove one node.addDependency');
   }
   return new Map([...waves].filter(([, wave]) => wave !== 0));
+}
+
+/** The wave that `object` carries; undefined when it carries none, which is wave 0. */
+export function waveOf({ metadata }: KubeObject): number | undefined {
+  const wave = metadata.annotations?.[SYNC_WAVE];
+  return wave === undefined ? undefined : Number(wave);
 }
 
 function raise(

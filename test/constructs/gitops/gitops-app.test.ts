@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { ApiObject, Chart, Yaml } from 'cdk8s';
-import { GitOpsApp, type GitOpsAppProps } from '../../../constructs';
+import { ArgoApplication, GitOpsApp, type GitOpsAppProps } from '../../../constructs';
 import { FindingsError } from '../../../constructs/findings';
 import { sampleStack } from '../../helpers/sample-stack';
 import { filesUnder, temporaryFolders } from '../../helpers/temporary-folder';
@@ -51,6 +51,35 @@ describe('GitOpsApp.synth', () => {
     expect(Object.keys(files).map((path) => statSync(join(outdir, path)).ino)).toEqual(times);
     expect(first.written.length).toBe(Object.keys(files).length - 1);
     expect(second).toEqual({ written: [], removed: [], unchanged: first.written.length });
+  });
+
+  it('writes the same bytes when the stack makes its charts and objects in another order', () => {
+    const [forward, backward] = [temporaryFolder(), temporaryFolder()];
+    const make = (outdir: string, names: readonly string[]) => {
+      const app = new GitOpsApp({ outdir, report: quiet });
+      for (const name of names) {
+        const chart = new Chart(app, name, { namespace: name });
+        for (const part of names)
+          new ApiObject(chart, part, {
+            apiVersion: 'v1',
+            kind: 'ConfigMap',
+            metadata: { name: part },
+            data: { b: part, a: '1' },
+          });
+      }
+      new ArgoApplication(new Chart(app, 'argocd'), 'all', { source: { repoUrl: 'https://git.example.com/r.git', path: '.' } });
+      for (const name of names)
+        new ApiObject(app.node.findChild(name), 'hpa', {
+          apiVersion: 'autoscaling/v2',
+          kind: 'HorizontalPodAutoscaler',
+          metadata: { name: 'hpa' },
+          spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' } },
+        });
+      app.synth();
+    };
+    make(forward, ['x', 'y', 'z']);
+    make(backward, ['z', 'y', 'x']);
+    expect(filesUnder(backward)).toEqual(filesUnder(forward));
   });
 
   it('removes files that it wrote and no longer makes, with folders that become empty', () => {

@@ -68,3 +68,86 @@ describe('sync waves', () => {
     expect([wave('Role'), wave('Pod'), wave('ConfigMap')]).toEqual(['-2', undefined, '7']);
   });
 });
+
+describe('what pods wait for and what waits for pods', () => {
+  const pods = (chart: Chart, id: string, annotations: Record<string, string> = {}) =>
+    new ApiObject(chart, id, {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: id, annotations },
+      spec: {
+        template: {
+          metadata: { annotations: { 'scheduling.k8s.io/group-name': 'gang' } },
+          spec: {
+            containers: [{ name: 'a', image: 'r/a:1' }],
+            volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'weights' } }],
+          },
+        },
+      },
+    });
+  const shared = (chart: Chart) => {
+    new ApiObject(chart, 'claim', { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'weights' } });
+    new ApiObject(chart, 'gang', { apiVersion: 'scheduling.volcano.sh/v1beta1', kind: 'PodGroup', metadata: { name: 'gang' } });
+  };
+  const wavesIn = (chart: Chart) =>
+    Object.fromEntries(synth(chart).all.map((object) => [object.metadata.name, object.metadata.annotations?.[SYNC_WAVE] ?? '0']));
+
+  it('share the wave of the pods that come first, when a dependency raises all of them', () => {
+    const chart = new Chart(new App(), 'c');
+    shared(chart);
+    const base = object(chart, 'Base');
+    const [early, late] = [pods(chart, 'early'), pods(chart, 'late')];
+    early.node.addDependency(base);
+    late.node.addDependency(early);
+    expect(wavesIn(chart)).toEqual({ base: '0', early: '1', late: '2', weights: '1', gang: '1' });
+  });
+
+  it('share the wave of pods that an annotation of their own moves', () => {
+    const chart = new Chart(new App(), 'c');
+    shared(chart);
+    pods(chart, 'early', { [SYNC_WAVE]: '3' });
+    expect(wavesIn(chart)).toEqual({ early: '3', weights: '3', gang: '3' });
+  });
+
+  it('are told apart by namespace', () => {
+    const app = new App();
+    shared(new Chart(app, 'one', { namespace: 'one' }));
+    pods(new Chart(app, 'two', { namespace: 'two' }), 'early', { [SYNC_WAVE]: '3' });
+    expect(wavesIn(app.node.children[0] as Chart)).toEqual({ weights: '0', gang: '0' });
+  });
+});
+
+describe('what no sync may remove', () => {
+  const annotationsOf = (apiVersion: string, kind: string, annotations: Record<string, string> = {}) => {
+    const chart = new Chart(new App(), 'c');
+    new ApiObject(chart, 'o', { apiVersion, kind, metadata: { name: 'o', annotations } });
+    const { [SYNC_WAVE]: _, ...rest } = synth(chart).all[0]!.metadata.annotations ?? {};
+    return rest;
+  };
+  const kept = {
+    'argocd.argoproj.io/sync-options': 'Prune=false',
+    'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+  };
+
+  it.each([
+    ['a claim says so to Argo CD and to Flux', 'v1', 'PersistentVolumeClaim', {}, kept],
+    ['a definition too', 'apiextensions.k8s.io/v1', 'CustomResourceDefinition', {}, kept],
+    ['anything else says nothing', 'v1', 'ConfigMap', {}, {}],
+    [
+      'options that are there stay',
+      'v1',
+      'PersistentVolumeClaim',
+      { 'argocd.argoproj.io/sync-options': 'Replace=true' },
+      { ...kept, 'argocd.argoproj.io/sync-options': 'Replace=true,Prune=false' },
+    ],
+    [
+      'a choice of its own wins',
+      'v1',
+      'PersistentVolumeClaim',
+      { 'argocd.argoproj.io/sync-options': 'Prune=confirm', 'kustomize.toolkit.fluxcd.io/prune': 'enabled' },
+      { 'argocd.argoproj.io/sync-options': 'Prune=confirm', 'kustomize.toolkit.fluxcd.io/prune': 'enabled' },
+    ],
+  ])('%s', (_, apiVersion, kind, annotations, expected) => {
+    expect(annotationsOf(apiVersion, kind, annotations)).toEqual(expected);
+  });
+});
