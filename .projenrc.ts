@@ -199,10 +199,12 @@ new JsonFile(project, 'biome.json', {
   obj: {
     $schema: './node_modules/@biomejs/biome/configuration_schema.json',
     files: {
-      includes: ['**/*.ts', '**/*.js', '!dist', '!node_modules', '!test/fixtures', '!.projen', '!biome.json'],
+      includes: ['**/*.ts', '**/*.js', '!dist', '!node_modules', '!test/fixtures', '!.projen'],
     },
     formatter: { indentStyle: 'space', indentWidth: 2, lineWidth: 130 },
     javascript: { formatter: { quoteStyle: 'single' } },
+    // JSON files here are made by programs.
+    json: { formatter: { enabled: false } },
     linter: {
       rules: {
         style: { noNonNullAssertion: 'off', noDefaultExport: 'error', useImportType: 'error', noParameterAssign: 'off' },

@@ -1,6 +1,7 @@
 import { Construct } from 'constructs';
 import type { AutoscalingPolicyManifest } from '../src/api/autoscaling-policy';
 import type { Finding } from '../src/errors';
+import { canonicalQuantity } from '../src/quantity';
 import { addCheck } from './check';
 import type { Engine } from './engine/engine';
 import { KubeAutoscalingPolicy } from './kube/autoscaling-policy';
@@ -28,22 +29,48 @@ export interface ScaledPool {
   readonly costPerReplicaHour: number | undefined;
 }
 
+/** One role of a ModelServing. */
+export interface ScaledRole {
+  /** The serving group that is the role. Its scale target is the ModelServing. */
+  readonly target: Scalable;
+  /** Replicas in each copy of the roles. */
+  readonly replicas: Replicas;
+  /** What to scale the role by; the greatest demand counts. */
+  readonly metrics: readonly Metric[];
+}
+
+/** Bounds of one role's replicas ÷ another's, both included. */
+export interface RoleRatio {
+  readonly numerator: string;
+  readonly denominator: string;
+  readonly min: number;
+  readonly max: number;
+}
+
 interface PolicyOptions {
   /** Name of the object. @default the construct's id */
   readonly name?: string;
-  /** What to scale by; the greatest demand counts. */
-  readonly metrics: readonly Metric[];
+  /** What to scale by; the greatest demand counts. Roles have their own. */
+  readonly metrics?: readonly Metric[];
   /** Deviation from the target that is left alone, in percent. @default 10 */
   readonly tolerancePercent?: number;
   /** How fast replicas may change. @default what Kthena's admission fills in, see `DEFAULT_BEHAVIOR` */
   readonly behavior?: Behavior;
 }
 
-/** Scales one workload, or several that serve the same model at different prices. */
+/** Scales one workload, several that serve the same model at different prices, or the roles of one ModelServing. */
 export type AutoscalingPolicyProps = PolicyOptions &
   (
-    | { readonly target: Scalable; readonly replicas: Replicas; readonly pools?: undefined }
-    | { readonly pools: readonly ScaledPool[]; readonly target?: undefined }
+    | { readonly target: Scalable; readonly replicas: Replicas; readonly pools?: undefined; readonly roles?: undefined }
+    | { readonly pools: readonly ScaledPool[]; readonly target?: undefined; readonly roles?: undefined }
+    | {
+        /** Role name → how it scales; one or two. */
+        readonly roles: Readonly<Record<string, ScaledRole>>;
+        /** @default roles scale independently */
+        readonly ratio?: RoleRatio;
+        readonly target?: undefined;
+        readonly pools?: undefined;
+      }
   );
 
 /**
@@ -69,10 +96,12 @@ export class AutoscalingPolicy extends Construct {
   constructor(scope: Construct, id: string, props: AutoscalingPolicyProps) {
     super(scope, id);
     this.name = props.name ?? id;
-    const targets = props.pools === undefined ? [props.target] : props.pools.map(({ target }) => target);
+    const metrics = props.metrics ?? [];
+    const scaled = scaledBy(props, metrics);
+    const targets = scaled.map(({ target }) => target);
     for (const target of targets) target.scaledBy(this);
     addCheck(this, () => [
-      ...targets.flatMap((target) => missingMetrics(target, props.metrics)),
+      ...scaled.flatMap(({ target, metrics }) => missingMetrics(target, metrics)),
       ...missingCosts(props.pools ?? []),
       ...(stackContext(this).cluster.kthenaServesWorkloads ? foreignTargets(targets) : []),
     ]);
@@ -80,29 +109,72 @@ export class AutoscalingPolicy extends Construct {
       metadata: { name: this.name, labels: routedLabels() },
       spec: {
         tolerancePercent: props.tolerancePercent ?? 10,
-        metrics: props.metrics.map(({ name, targetValue }) => ({ name, targetValue })),
+        ...(props.roles === undefined ? { metrics: metrics.map(toMetric) } : {}),
         behavior: props.behavior ?? DEFAULT_BEHAVIOR,
-        ...targetOf(props),
+        ...targetOf(props, metrics),
       },
     });
   }
 }
 
-function targetOf(props: AutoscalingPolicyProps): Pick<Spec, 'homogeneousTarget' | 'heterogeneousTarget'> {
+/** What is scaled, and by what. */
+function scaledBy(
+  props: AutoscalingPolicyProps,
+  metrics: readonly Metric[],
+): readonly { readonly target: Scalable; readonly metrics: readonly Metric[] }[] {
+  if (props.roles !== undefined) return Object.values(props.roles);
+  const targets = props.pools === undefined ? [props.target] : props.pools.map(({ target }) => target);
+  return targets.map((target) => ({ target, metrics }));
+}
+
+function toMetric({ name, targetValue }: Metric): { readonly name: string; readonly targetValue: string } {
+  return { name, targetValue };
+}
+
+function targetOf(
+  props: AutoscalingPolicyProps,
+  metrics: readonly Metric[],
+): Pick<Spec, 'homogeneousTarget' | 'heterogeneousTarget' | 'disaggregatedTarget'> {
+  if (props.roles !== undefined) return { disaggregatedTarget: disaggregatedTarget(props.roles, props.ratio) };
   if (props.pools === undefined) {
     const { min, max } = props.replicas;
-    return { homogeneousTarget: { target: scalingTarget(props.target, props.metrics), minReplicas: min, maxReplicas: max } };
+    return { homogeneousTarget: { target: scalingTarget(props.target, metrics), minReplicas: min, maxReplicas: max } };
   }
   return {
     heterogeneousTarget: {
       costExpansionRatePercent: 200,
       params: props.pools.map(({ target, replicas, costPerReplicaHour }) => ({
-        target: scalingTarget(target, props.metrics),
+        target: scalingTarget(target, metrics),
         ...(costPerReplicaHour === undefined ? {} : { cost: Math.round(costPerReplicaHour * 100) }),
         minReplicas: replicas.min,
         maxReplicas: replicas.max,
       })),
     },
+  };
+}
+
+function disaggregatedTarget(
+  roles: Readonly<Record<string, ScaledRole>>,
+  ratio: RoleRatio | undefined,
+): NonNullable<Spec['disaggregatedTarget']> {
+  const scaled = Object.entries(roles).map(([role, { target, replicas, metrics }]) => {
+    const { targetRef, metricSources } = scalingTarget(target, metrics);
+    const scaling = { minReplicas: replicas.min, maxReplicas: replicas.max, metrics: metrics.map(toMetric), metricSources };
+    return { role, targetRef, scaling };
+  });
+  return {
+    targetRef: scaled[0]!.targetRef,
+    roles: Object.fromEntries(scaled.map(({ role, scaling }) => [role, scaling])),
+    ...(ratio === undefined
+      ? {}
+      : {
+          ratioConstraint: {
+            numeratorRole: ratio.numerator,
+            denominatorRole: ratio.denominator,
+            minRatio: canonicalQuantity(ratio.min),
+            maxRatio: canonicalQuantity(ratio.max),
+          },
+        }),
   };
 }
 

@@ -92,7 +92,8 @@ describe('the code in the pages', () => {
 
 describe('the links in the pages', () => {
   it.each(pages)('of %s lead to files of the repository', (page) => {
-    const links = [...readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map((match) => match[1]!);
+    const text = readFileSync(join(root, page), 'utf8').replaceAll(/`[^`\n]*`/g, '');
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map((match) => match[1]!);
     const missing = links.filter((link) => !existsSync(join(root, dirname(page), link)));
     expect(missing).toEqual([]);
   });

@@ -3,52 +3,66 @@ import { Value } from '@sinclair/typebox/value';
 import { parse } from 'yaml';
 import { type Finding, KvasirError } from '../errors';
 
-const object = <T extends Record<string, TSchema>>(properties: T) =>
-  Type.Object(properties, { default: {}, additionalProperties: false });
+const object = <T extends Record<string, TSchema>>(description: string, properties: T) =>
+  Type.Object(properties, { default: {}, additionalProperties: false, description });
 
 const milliseconds = (value: number, description: string) =>
   Type.Number({ minimum: 0, maximum: 86_400_000, default: value, description: `${description} Milliseconds; 0: no limit.` });
 
+const pluginNames = (description: string) => Type.Optional(Type.Array(Type.String(), { description }));
+
 const plugin = Type.Object({
-  name: Type.String({ minLength: 1 }),
-  args: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  name: Type.String({ minLength: 1, description: 'Name of the plugin.' }),
+  args: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'What it takes, by its own names.' })),
 });
+
+const scorePlugin = Type.Object({
+  name: Type.String({ minLength: 1, description: 'Name of the plugin.' }),
+  weight: Type.Optional(Type.Number({ description: 'Factor of its score in the sum. Absent or 0: it never counts.' })),
+});
+
+const filterPlugins = Type.Object(
+  { enabled: pluginNames('Filters in order.'), disabled: pluginNames('Carried; a filter that is not enabled is off.') },
+  { description: 'Plugins that remove pods from the choice.' },
+);
+
+const scorePlugins = Type.Object(
+  {
+    enabled: Type.Optional(Type.Array(scorePlugin, { description: 'Scorers and their weights.' })),
+    disabled: Type.Optional(Type.Array(Type.Unknown(), { description: 'Carried; a scorer that is not enabled is off.' })),
+  },
+  { description: 'Plugins that rate the pods that are left.' },
+);
+
+const schedulerSchema = Type.Object(
+  {
+    pluginConfig: Type.Optional(Type.Array(plugin, { description: 'Arguments of plugins.' })),
+    plugins: Type.Optional(
+      Type.Object(
+        { Filter: Type.Optional(filterPlugins), Score: Type.Optional(scorePlugins) },
+        { description: 'Which plugins decide, when there is no `profile`.' },
+      ),
+    ),
+  },
+  { description: "Kthena's scheduler configuration." },
+);
+
+const authSchema = Type.Object(
+  {
+    issuer: Type.Optional(Type.String({ description: 'Issuer of the tokens.' })),
+    audiences: Type.Optional(Type.Array(Type.String(), { description: 'Audiences that tokens may be for.' })),
+    jwksUri: Type.Optional(Type.String({ description: 'Where the keys of the issuer are.' })),
+  },
+  { description: 'Must be left empty: this version of the router checks no tokens, and does not start when asked to.' },
+);
 
 /**
  * The router's configuration document: Kthena's `routerConfiguration` (`scheduler`, `auth`) as it is, and what Kvasir adds to it.
  * Every field has a default, so that an empty document is a valid one.
  */
-export const routerConfigSchema = object({
-  scheduler: Type.Optional(
-    Type.Object({
-      pluginConfig: Type.Optional(Type.Array(plugin)),
-      plugins: Type.Optional(
-        Type.Object({
-          Filter: Type.Optional(
-            Type.Object({
-              enabled: Type.Optional(Type.Array(Type.String())),
-              disabled: Type.Optional(Type.Array(Type.String())),
-            }),
-          ),
-          Score: Type.Optional(
-            Type.Object({
-              enabled: Type.Optional(
-                Type.Array(Type.Object({ name: Type.String({ minLength: 1 }), weight: Type.Optional(Type.Number()) })),
-              ),
-              disabled: Type.Optional(Type.Array(Type.Unknown())),
-            }),
-          ),
-        }),
-      ),
-    }),
-  ),
-  auth: Type.Optional(
-    Type.Object({
-      issuer: Type.Optional(Type.String()),
-      audiences: Type.Optional(Type.Array(Type.String())),
-      jwksUri: Type.Optional(Type.String()),
-    }),
-  ),
+export const routerConfigSchema = object('Configuration of the router image.', {
+  scheduler: Type.Optional(schedulerSchema),
+  auth: Type.Optional(authSchema),
   profile: Type.Optional(
     Type.String({
       minLength: 1,
@@ -56,14 +70,14 @@ export const routerConfigSchema = object({
         'Scheduling profile. Absent: the plugins under `scheduler.plugins` when there are any, else `expected-latency`.',
     }),
   ),
-  explain: object({
+  explain: object('What is told of decisions.', {
     header: Type.Boolean({
       default: false,
       description: 'Answer `x-kvasir-explain: 1` with the decision, in `x-kvasir-decision`.',
     }),
     ringSize: Type.Integer({ minimum: 0, maximum: 100_000, default: 256, description: 'Decisions kept for the debug port.' }),
   }),
-  limits: object({
+  limits: object('What one router takes at a time.', {
     bodyBytes: Type.Integer({
       minimum: 1,
       maximum: 2 ** 31,
@@ -83,7 +97,7 @@ export const routerConfigSchema = object({
     }),
     requestsInFlight: Type.Integer({ minimum: 1, default: 20_000, description: 'Requests served at one time; 503 beyond.' }),
   }),
-  deadlines: object({
+  deadlines: object('How long the parts of a request may take.', {
     requestBodyMs: milliseconds(60_000, 'From the head of a request to the end of its body.'),
     connectMs: milliseconds(3_000, 'Until the connection to an endpoint stands.'),
     firstByteMs: milliseconds(
@@ -97,7 +111,7 @@ export const routerConfigSchema = object({
     ),
     totalMs: milliseconds(3_600_000, 'From the head of a request to the end of its answer.'),
   }),
-  retry: object({
+  retry: object('When a request is tried again.', {
     attempts: Type.Integer({
       minimum: 0,
       maximum: 10,
@@ -116,13 +130,13 @@ export const routerConfigSchema = object({
     default: [],
     description: 'More paths that are proxied as POST with a JSON body and its `model`.',
   }),
-  accessLog: object({
-    enabled: Type.Boolean({ default: true }),
-    format: Type.Union([Type.Literal('text'), Type.Literal('json')], { default: 'text' }),
+  accessLog: object('The line about each request.', {
+    enabled: Type.Boolean({ default: true, description: 'Whether there is one.' }),
+    format: Type.Union([Type.Literal('text'), Type.Literal('json')], { default: 'text', description: 'How it is written.' }),
     output: Type.String({ minLength: 1, default: 'stdout', description: '`stdout`, `stderr`, or a file that is appended to.' }),
     sampleRatio: Type.Number({ minimum: 0, maximum: 1, default: 1, description: 'Share of successful requests that is logged.' }),
   }),
-  drain: object({
+  drain: object('How the router ends after SIGTERM.', {
     announceMs: milliseconds(5_000, 'After SIGTERM, how long new connections are still taken while the endpoint is withdrawn.'),
     timeoutMs: milliseconds(300_000, 'After SIGTERM, when streams that still run are cut.'),
   }),

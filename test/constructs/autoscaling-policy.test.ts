@@ -18,7 +18,7 @@ function policy(change: { readonly engine?: Engine; readonly metrics?: readonly 
   const chart = new Chart(Testing.app(), 'c');
   const target = new ServingGroup(chart, 'g', {
     source,
-    engine: change.engine ?? Engine.vllm('0.32.0'),
+    engine: change.engine ?? Engine.vllm('0.32.0', { maxModelLen: 8192 }),
     accelerator: Accelerator.L4_24GB,
     replicas: between(1, 4),
   });
@@ -40,8 +40,18 @@ describe('an AutoscalingPolicy', () => {
   });
 
   it.each([
-    ['vLLM', Engine.vllm('0.32.0'), 8000, ['vllm:num_requests_running', 'vllm:num_requests_waiting', 'vllm:kv_cache_usage_perc']],
-    ['SGLang', Engine.sglang('0.5.23'), 30_000, ['sglang:num_running_reqs', 'sglang:num_queue_reqs', 'sglang:token_usage']],
+    [
+      'vLLM',
+      Engine.vllm('0.32.0', { maxModelLen: 8192 }),
+      8000,
+      ['vllm:num_requests_running', 'vllm:num_requests_waiting', 'vllm:kv_cache_usage_perc'],
+    ],
+    [
+      'SGLang',
+      Engine.sglang('0.5.23', { maxModelLen: 8192 }),
+      30_000,
+      ['sglang:num_running_reqs', 'sglang:num_queue_reqs', 'sglang:token_usage'],
+    ],
   ])('reads metrics under the names of %s, on its port', (_, engine, port, families) => {
     const metrics = [Metric.runningRequests(8), Metric.waitingRequests(2), Metric.kvCacheUsage(0.8)];
     const { spec } = policy({ engine, metrics });

@@ -2,7 +2,9 @@ import { Chart, Testing } from 'cdk8s';
 import {
   Accelerator,
   between,
+  Cluster,
   Engine,
+  GitOpsApp,
   Metric,
   ModelBooster,
   type ModelBoosterProps,
@@ -24,7 +26,7 @@ function booster(props: Partial<ModelBoosterProps<string>> = {}) {
   const chart = new Chart(Testing.app(), 'c', { namespace: 'llm' });
   const made = new ModelBooster(chart, 'm', {
     source,
-    engine: Engine.vllm('0.32.0'),
+    engine: Engine.vllm('0.32.0', { maxModelLen: 8192 }),
     pools: { a: { accelerator: L4 } },
     ...props,
   });
@@ -122,10 +124,12 @@ describe('a ModelBooster', () => {
     qwen.pools.h100.pod.merge({
       containers: [{ name: 'engine', resources: { limits: { 'nvidia.com/gpu': 4 }, requests: { 'nvidia.com/gpu': 4 } } }],
     });
-    const { lines, max } = app.bill();
+    const { lines, models, max } = app.bill();
     expect(lines.slice(0, 2)).toEqual([
       {
         path: 'models/qwen3-8b/h100',
+        file: 'models/Deployment.qwen3-8b-h100.yaml',
+        model: 'qwen3-8b',
         workload: 'qwen3-8b-h100',
         accelerator: 'H100-SXM-80GB',
         min: { gpus: 0, costPerHour: 0 },
@@ -133,14 +137,54 @@ describe('a ModelBooster', () => {
       },
       {
         path: 'models/qwen3-8b/l40s',
+        file: 'models/Deployment.qwen3-8b-l40s.yaml',
+        model: 'qwen3-8b',
         workload: 'qwen3-8b-l40s',
         accelerator: 'L40S-48GB',
         min: { gpus: 1, costPerHour: 1.2 },
         max: { gpus: 8, costPerHour: 9.6 },
       },
     ]);
+    expect(models[0]).toEqual({ model: 'qwen3-8b', min: { gpus: 1, costPerHour: 1.2 }, max: { gpus: 24, costPerHour: 42.4 } });
     expect(lines[3]!.max.costPerHour).toBeUndefined();
     expect(max).toEqual({ gpus: 28, costPerHour: undefined });
+  });
+});
+
+describe('the bill', () => {
+  const app = new GitOpsApp({ cluster: Cluster.of({ leaderWorkerSet: true }) });
+  const chart = new Chart(app, 'c');
+  const h100 = { accelerator: Accelerator.H100_SXM_80GB, gpusPerPod: 8, costPerReplicaHour: 100 };
+  new ModelBooster(chart, 'wide', {
+    source: ModelSource.huggingFace('meta-llama/Llama-3.1-405B-Instruct'),
+    engine: Engine.vllm('0.32.0', { maxModelLen: 16_384 }),
+    pools: { a: { ...h100, podsPerReplica: 2, replicas: between(1, 3) } },
+    scaleOn: [Metric.runningRequests(16)],
+  });
+  new ModelBooster(chart, 'own', {
+    source: ModelSource.folder('/model'),
+    engine: Engine.custom({ image: 'r.example.com/own:1', port: 9000 }),
+    pools: {
+      a: {
+        accelerator: Accelerator.of({ name: 'own', resourceName: 'example.com/gpu', memoryGiB: 64 }),
+        gpusPerPod: 2,
+        costPerReplicaHour: 3,
+        replicas: 2,
+      },
+    },
+  });
+
+  it('counts all pods of a replica and the price of a replica once', () => {
+    expect(app.bill().models[0]).toEqual({
+      model: 'wide',
+      min: { gpus: 16, costPerHour: 100 },
+      max: { gpus: 48, costPerHour: 300 },
+    });
+  });
+
+  it('counts accelerators that the catalogue does not have', () => {
+    expect(app.bill().models[1]).toEqual({ model: 'own', min: { gpus: 4, costPerHour: 6 }, max: { gpus: 4, costPerHour: 6 } });
+    expect(app.bill().lines[1]).toMatchObject({ path: 'c/own/a', accelerator: 'own' });
   });
 });
 
@@ -224,7 +268,10 @@ describe('the pods of a ModelBooster', () => {
 
   it('may start as long as the model takes to arrive, and the rollout waits for that', () => {
     const startSeconds = (model: string) => {
-      const { objects } = booster({ source: ModelSource.huggingFace(model) });
+      const { objects } = booster({
+        source: ModelSource.huggingFace(model),
+        pools: { a: { accelerator: Accelerator.MI300X_192GB } },
+      });
       const { failureThreshold, periodSeconds } = engineOf(objects).startupProbe as {
         failureThreshold: number;
         periodSeconds: number;
@@ -249,7 +296,7 @@ describe('the pods of a ModelBooster', () => {
     expect(grace(objects)).toBeGreaterThan(2 * short - 60);
     const { args } = engineOf(objects) as unknown as { args: string[] };
     expect(Number(args[args.indexOf('--shutdown-timeout') + 1])).toBeLessThan(grace(objects));
-    const sglang = booster({ pools, engine: Engine.sglang('0.5.23') }).objects;
+    const sglang = booster({ pools, engine: Engine.sglang('0.5.23', { maxModelLen: 8192 }) }).objects;
     const [, seconds] = (engineOf(sglang).lifecycle as { preStop: { exec: { command: [string, string] } } }).preStop.exec.command;
     expect(Number(seconds)).toBeGreaterThan(grace(sglang) / 2);
     expect(Number(seconds)).toBeLessThan(grace(sglang));
@@ -283,6 +330,21 @@ describe('the pods of a ModelBooster', () => {
     const { version } = jest.requireActual<{ version: string }>('../../package.json');
     expect(text).not.toContain(`"${version}"`);
     expect(text).not.toContain('9.9.9');
+  });
+
+  it('keep every field of what is merged into them', () => {
+    const app = new GitOpsApp();
+    const chart = new Chart(app, 'c');
+    const { pools } = new ModelBooster(chart, 'm', {
+      source,
+      engine: Engine.vllm('0.32.0', { maxModelLen: 8192 }),
+      pools: { a: { accelerator: L4 } },
+    });
+    const toleration = { key: 'gpu', operator: 'Equal', value: 'llm', effect: 'NoSchedule' };
+    pools.a.pod.merge({ tolerations: [toleration], containers: [{ name: 'engine', env: [{ name: 'NEW', value: '1' }] }] });
+    const { spec } = template(synth(chart));
+    expect(spec.tolerations).toContainEqual(toleration);
+    expect(spec.containers[0]!.env).toContainEqual({ name: 'NEW', value: '1' });
   });
 
   it('roll out as the pool says', () => {

@@ -1,5 +1,13 @@
 import { Chart, Testing } from 'cdk8s';
-import { ModelRoute, ModelServer } from '../../constructs';
+import {
+  Cluster,
+  ExternalModelProvider,
+  Gateway,
+  GitOpsApp,
+  type KthenaPresence,
+  ModelRoute,
+  ModelServer,
+} from '../../constructs';
 import { matchers, synth } from '../../constructs/testing';
 
 expect.extend(matchers);
@@ -52,6 +60,110 @@ describe('a ModelRoute', () => {
       kind: 'ModelRoute',
       spec: { modelName: 'r', rules: [{ targetModels: [{ modelServerName: 'named' }] }] },
     });
+  });
+});
+
+describe('a canary', () => {
+  const rulesOf = (optIn?: { header: string; value: string }, percent = 5) => {
+    const { chart, made } = servers('stable', 'next');
+    const [stable, canary] = made.map((server) => ({ server }));
+    new ModelRoute(chart, 'chat').canary({ stable: stable!, canary: canary!, percent, optIn });
+    return synth(chart).get('ModelRoute', 'chat').spec.rules;
+  };
+  const split = (percent: number) => ({
+    name: 'canary',
+    targetModels: [
+      { modelServerName: 'stable', weight: 100 - percent },
+      { modelServerName: 'next', weight: percent },
+    ],
+  });
+
+  it.each([0, 5, 100])('gets %i of hundred requests', (percent) => {
+    expect(rulesOf(undefined, percent)).toEqual([split(percent)]);
+  });
+
+  it('always gets the requests that ask for it', () => {
+    expect(rulesOf({ header: 'x-canary', value: 'always' })).toEqual([
+      {
+        name: 'canary-opt-in',
+        modelMatch: { headers: { 'x-canary': { exact: 'always' } } },
+        targetModels: [{ modelServerName: 'next', weight: 100 }],
+      },
+      split(5),
+    ]);
+  });
+
+  it.each([-1, 101, 2.5, Number.NaN])('is refused with %p percent', (percent) => {
+    expect(() => rulesOf(undefined, percent)).toThrow(RangeError);
+  });
+});
+
+describe('limits of a route', () => {
+  const specOf = (limits: Parameters<ModelRoute['limitTokens']>[0]) => {
+    const { chart, made } = servers('s');
+    new ModelRoute(chart, 'r').splitTraffic([{ server: made[0]! }]).limitTokens(limits);
+    return synth(chart).get('ModelRoute', 'r').spec.rateLimit;
+  };
+
+  it('name what is given and nothing else', () => {
+    expect(specOf({ inputTokens: 100_000, outputTokens: 20_000, per: 'minute' })).toEqual({
+      inputTokensPerUnit: 100_000,
+      outputTokensPerUnit: 20_000,
+      unit: 'minute',
+    });
+    expect(specOf({ outputTokens: 1, per: 'day', sharedIn: { address: 'redis.example.com:6379' } })).toEqual({
+      outputTokensPerUnit: 1,
+      unit: 'day',
+      global: { redis: { address: 'redis.example.com:6379' } },
+    });
+  });
+
+  it('are refused when they limit nothing, or are given twice', () => {
+    const route = new ModelRoute(servers().chart, 'r');
+    expect(() => route.limitTokens({ per: 'second' })).toThrow('limitTokens: give inputTokens, outputTokens or both');
+    route.limitTokens({ inputTokens: 1, per: 'second' });
+    expect(() => route.limitTokens({ outputTokens: 1, per: 'second' })).toThrow('route r already has limits');
+  });
+});
+
+describe('a route to somebody else', () => {
+  it('names providers beside servers, and Gateways as they are referred to', () => {
+    const { chart, made } = servers('s');
+    const provider = new ExternalModelProvider(chart, 'id', { name: 'cloud', baseUrl: 'https://api.example.com' });
+    const gateway = new Gateway(chart, 'way', { className: 'any' });
+    new ModelRoute(chart, 'r', { parentRefs: [gateway.ref('http')] }).splitTraffic([
+      { server: made[0]!, weight: 80 },
+      { provider, weight: 15 },
+      { provider: 'cloud', weight: 5 },
+    ]);
+    expect(synth(chart).get('ModelRoute', 'r').spec).toEqual({
+      modelName: 'r',
+      parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'way', sectionName: 'http' }],
+      rules: [
+        {
+          name: 'split',
+          targetModels: [
+            { modelServerName: 's', weight: 80 },
+            { externalModelProviderName: 'cloud', weight: 15 },
+            { externalModelProviderName: 'cloud', weight: 5 },
+          ],
+        },
+      ],
+    });
+  });
+
+  it.each<[KthenaPresence, readonly string[]]>([
+    ['absent', ['routing/limits-not-enforced', 'routing/providers-not-served', 'routing/gateways-not-served']],
+    ['workload', ['routing/limits-not-enforced', 'routing/providers-not-served', 'routing/gateways-not-served']],
+    ['networking', []],
+  ])('is told what the router of the cluster (Kthena: %s) does not act on', (kthena, codes) => {
+    const app = new GitOpsApp({ cluster: Cluster.of({ kthena }) });
+    const chart = new Chart(app, 'c');
+    const provider = new ExternalModelProvider(chart, 'cloud', { baseUrl: 'https://api.example.com' });
+    new ModelRoute(chart, 'r', { parentRefs: [{ name: 'g' }] })
+      .limitTokens({ inputTokens: 1, per: 'second' })
+      .splitTraffic([{ provider }]);
+    expect(app.check().open.map(({ code }) => code)).toEqual(codes);
   });
 });
 

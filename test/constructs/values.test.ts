@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { Accelerator, between, Cluster, Metric, ModelSource, NodeLabels, Rollout } from '../../constructs';
-import { mirroredImage, mutableTagOf, ownImage } from '../../constructs/images';
+import { mirroredImage, ownImage } from '../../constructs/images';
 import { Replicas } from '../../constructs/replicas';
 import { ACCELERATORS } from '../../src/catalog/accelerators';
+import { mutableTagOf } from '../../src/checks/image-tags';
 
 describe('values that a stack is written with', () => {
   it.each([
@@ -12,6 +13,7 @@ describe('values that a stack is written with', () => {
     ['a fixed number that is none', () => Replicas.from(Number.NaN)],
     ['a surge of none', () => Rollout.surge(0)],
     ['a rollout of half', () => Rollout.inPlace(0.5)],
+    ['a partition below zero', () => Rollout.inPlace(1, { partition: -1 })],
     ['a share above one', () => Metric.kvCacheUsage(80)],
     ['a version that is none', () => Cluster.of({ kubernetes: 'latest' })],
     ['an unknown accelerator', () => Accelerator.named('H1000')],
