@@ -34,7 +34,9 @@ function blocksOf(page: string): Block[] {
 
 /** A block that imports nothing is a piece of a stack that has imported everything. */
 function moduleOf({ code }: Block): string {
-  const imports = /^import /m.test(code) ? '' : `import { ${Object.keys(kvasir).join(', ')} } from 'kvasir';`;
+  const imports = /^import /m.test(code)
+    ? ''
+    : `import { Chart, JsonPatch } from 'cdk8s'; import { ${Object.keys(kvasir).join(', ')} } from 'kvasir';`;
   return `${imports}\n${code}\nexport {};\n`;
 }
 
