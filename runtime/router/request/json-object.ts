@@ -221,7 +221,8 @@ function isScalar(bytes: Buffer, start: number, end: number): boolean {
 
 /** Runs a scan to its end at once. */
 export function scanNow(bytes: Buffer, start: number, end: number, options: JsonScanOptions): JsonScan {
-  const scan = scanJsonObject(bytes, start, end, { ...options, sliceBytes: Number.POSITIVE_INFINITY });
+  // One more than there is: never reached. Not infinity, which would make every offset of the scan a floating-point number.
+  const scan = scanJsonObject(bytes, start, end, { ...options, sliceBytes: end - start + 1 });
   const step = scan.next();
   if (step.done !== true) throw new Error('a scan without slices paused');
   return step.value;
