@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { parse } from 'yaml';
 import type { Finding } from '../errors';
+import { parseDocument } from './parse-document';
 
 const milliseconds = (description: string, value: number, minimum: number) =>
   Type.Integer({ description, default: value, minimum, maximum: 3_600_000 });
@@ -85,18 +85,7 @@ export function decodeAutoscalerConfig(document: unknown, file?: string): Decode
 
 /** Reads a configuration document written as YAML or JSON. */
 export function parseAutoscalerConfig(text: string, file?: string): DecodedAutoscalerConfig {
-  try {
-    return decodeAutoscalerConfig(parse(text), file);
-  } catch (error) {
-    const finding: Finding = {
-      ...(file === undefined ? {} : { file }),
-      code: 'config/malformed-yaml',
-      severity: 'error',
-      message: `is not YAML: ${(error instanceof Error ? error.message : String(error)).split('\n')[0]}`,
-      remedy: 'correct the document',
-    };
-    return { kind: 'invalid', findings: [finding] };
-  }
+  return parseDocument(text, file, decodeAutoscalerConfig);
 }
 
 function problemOf(field: string, value: unknown): Pick<Finding, 'code' | 'message' | 'remedy'> | undefined {

@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { parse } from 'yaml';
-import { type Finding, KvasirError } from '../errors';
+import type { Finding } from '../errors';
+import { parseDocument } from './parse-document';
 
 const object = <T extends Record<string, TSchema>>(description: string, properties: T) =>
   Type.Object(properties, { default: {}, additionalProperties: false, description });
@@ -181,19 +181,7 @@ export function decodeRouterConfig(document: unknown, file?: string): DecodedRou
 
 /** Reads a configuration document written as YAML or JSON. */
 export function parseRouterConfig(text: string, file?: string): DecodedRouterConfig {
-  let document: unknown;
-  try {
-    document = parse(text);
-  } catch (error) {
-    const finding = new KvasirError({
-      code: 'config/malformed-yaml',
-      ...(file === undefined ? {} : { file }),
-      message: `is not YAML: ${(error instanceof Error ? error.message : String(error)).split('\n')[0]}`,
-      remedy: 'correct the document',
-    }).finding;
-    return { kind: 'invalid', findings: [finding] };
-  }
-  return decodeRouterConfig(document, file);
+  return parseDocument(text, file, decodeRouterConfig);
 }
 
 function schemaAt(path: readonly string[]): TObject | undefined {

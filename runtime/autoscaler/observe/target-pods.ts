@@ -1,5 +1,6 @@
 import { selects } from '../../../src/api/meta';
 import { isPodReady, type Pod } from '../../../src/api/pod';
+import { LeaderWorkerLabels } from '../../../src/expand/leader-worker-workload';
 import { Labels } from '../../../src/labels';
 import type { Objects } from '../../cluster/objects';
 import type { PolicyUnit } from '../policy';
@@ -17,8 +18,6 @@ export function hasRestarted(pod: Pod): boolean {
   return (pod.status?.containerStatuses ?? []).some(({ restartCount }) => restartCount > 0);
 }
 
-const LWS_WORKER_INDEX = 'leaderworkerset.sigs.k8s.io/worker-index';
-
 /**
  * Pods of a target that serve requests: of a group of several pods only the one that clients talk to. An empty selector selects nothing,
  * since it would select the whole namespace.
@@ -31,7 +30,7 @@ export function targetPods(
   const labels = role === undefined ? selector : { ...selector, [Labels.modelServingRole]: role };
   if (Object.keys(labels).length === 0) return [];
   const pods = objects.list('Pod', { namespace: target.namespace, labels });
-  const heads = pods.filter((pod) => (pod.metadata.labels?.[LWS_WORKER_INDEX] ?? '0') === '0');
+  const heads = pods.filter((pod) => (pod.metadata.labels?.[LeaderWorkerLabels.workerIndex] ?? '0') === '0');
   const entries = heads.filter((pod) => selects({ matchLabels: { [Labels.modelServingEntry]: 'true' } }, pod.metadata.labels));
   return entries.length > 0 ? entries : heads;
 }
