@@ -2,10 +2,12 @@ import type { StepTime } from '../../src/catalog/step-time';
 import type { Clock, Timer } from '../lib/clock';
 import { type BatchLimits, BatchScheduler, type StepBatch } from './core/batch-scheduler';
 import { BlockPool } from './core/block-pool';
-import type { EngineStats } from './core/engine-stats';
+import type { EngineOccupancy, EngineStats } from './core/engine-stats';
 import { knownTokens, newSequence, type Sequence } from './core/sequence';
 import { stepDurationMs } from './core/step-duration';
 import type { EngineOutcome, EngineRequest } from './engine-request';
+import type { FetchResult } from './remote-kv';
+import type { RetainedBlocks } from './retained-blocks';
 
 /** What a step did, told when it ends. */
 export interface StepReport {
@@ -65,17 +67,23 @@ export class EngineCore {
   private deliveringAtMs: number | undefined;
   private frozenSinceMs: number | undefined;
   private slowness = 1;
+  private retainedBlocks = 0;
   private dead = false;
   private readonly counters = {
     submitted: 0,
     finished: 0,
     aborted: 0,
     killed: 0,
+    loadFailed: 0,
     preemptions: 0,
     steps: 0,
     busyMs: 0,
     promptTokens: 0,
     cachedTokens: 0,
+    crossTenantTokens: 0,
+    remoteTokens: 0,
+    arrivedTokens: 0,
+    loadFailedTokens: 0,
     prefilledTokens: 0,
     generatedTokens: 0,
     wastedTokens: 0,
@@ -123,7 +131,7 @@ export class EngineCore {
     }
     this.unfinished.add(sequence);
     this.scheduler.waiting.push(sequence);
-    if (this.event === undefined && this.deliveringAtMs === undefined) this.setEvent({ at: now, kind: 'begin' });
+    this.wake(now);
     return { abort: () => this.abort(sequence) };
   }
 
@@ -136,6 +144,7 @@ export class EngineCore {
     this.event = undefined;
     this.batch = undefined;
     for (const sequence of this.unfinished) {
+      if (sequence.load === 'underway') sequence.request.remoteKv?.cancel();
       this.scheduler.remove(sequence);
       this.end(sequence, 'killed', now);
     }
@@ -177,19 +186,36 @@ export class EngineCore {
     });
   }
 
-  stats(): EngineStats {
+  /** The part of `stats` that routers ask for every second; it costs the same however many wait. */
+  occupancy(): EngineOccupancy {
     this.arriveNow(true);
-    const used = this.pool.size - this.pool.free;
+    const { running, waiting, loading } = this.scheduler;
+    const usedBlocks = this.pool.size - this.pool.free;
+    return {
+      running: running.length,
+      waiting: waiting.length + loading.size,
+      kvUsage: usedBlocks / this.pool.size,
+      usedBlocks,
+      totalBlocks: this.pool.size,
+    };
+  }
+
+  stats(): EngineStats {
+    const occupancy = this.occupancy();
+    const { running, waiting, loading } = this.scheduler;
+    const remoteLoads = {
+      wanted: waiting.filter(({ load }) => load === 'wanted').length,
+      underway: loading.size,
+      arrived: waiting.filter(({ load }) => load === 'arrived').length,
+    };
     return {
       ...this.counters,
-      running: this.scheduler.running.length,
-      waiting: this.scheduler.waiting.length,
-      deferred: this.scheduler.deferred,
-      kvUsage: used / this.pool.size,
-      usedBlocks: used,
-      totalBlocks: this.pool.size,
-      runningAdapters: adaptersOf(this.scheduler.running),
-      waitingAdapters: adaptersOf(this.scheduler.waiting),
+      ...occupancy,
+      deferred: this.scheduler.deferred + loading.size,
+      remoteLoads,
+      retainedBlocks: this.retainedBlocks,
+      runningAdapters: adaptersOf(running),
+      waitingAdapters: adaptersOf(waiting),
     };
   }
 
@@ -231,16 +257,19 @@ export class EngineCore {
 
   private beginStep(atMs: number): void {
     const batch = this.scheduler.next();
+    this.counters.promptTokens += batch.cacheQueries;
+    this.counters.cachedTokens += batch.cacheHits;
+    this.counters.crossTenantTokens += batch.crossTenantHits;
+    const hasNews = this.startLoads(batch.loads, atMs);
+    if (this.dead) return;
     if (batch.sequences.length === 0) {
-      this.event = undefined;
+      this.event = hasNews ? { at: atMs, kind: 'begin' } : undefined;
       return;
     }
     this.batch = batch;
     this.stepStartMs = atMs;
     this.event = { at: atMs + stepDurationMs(this.options.stepTime, batch) * this.slowness, kind: 'end' };
     this.counters.preemptions += batch.preempted.length;
-    this.counters.promptTokens += batch.cacheQueries;
-    this.counters.cachedTokens += batch.cacheHits;
     const onAdmitted = this.options.observer?.onAdmitted;
     if (onAdmitted !== undefined) {
       for (const sequence of batch.admitted) onAdmitted.call(this.options.observer, sequence.request, atMs, sequence.hitTokens);
@@ -265,7 +294,10 @@ export class EngineCore {
       if (sequence.computedTokens < knownTokens(sequence)) continue;
       sequence.generatedTokens += 1;
       this.counters.generatedTokens += 1;
-      if (sequence.generatedTokens === sequence.request.outputTokens) this.scheduler.remove(sequence);
+      if (sequence.generatedTokens === sequence.request.outputTokens) {
+        if (sequence.request.retainsBlocks === true) this.scheduler.retire(sequence);
+        else this.scheduler.remove(sequence);
+      }
       produced.push(sequence);
     }
     this.deliver(produced, batch, atMs);
@@ -296,11 +328,14 @@ export class EngineCore {
   private abort(sequence: Sequence): void {
     const now = this.arriveNow();
     if (sequence.state === 'ended') return;
+    if (sequence.load === 'underway') sequence.request.remoteKv?.cancel();
     const isInStep = this.batch !== undefined && sequence.scheduledTokens > 0;
     if (isInStep) this.counters.wastedTokens += sequence.scheduledTokens;
     else this.scheduler.remove(sequence);
     this.end(sequence, 'aborted', now);
     if (this.deliveringAtMs === undefined) this.settleIdle();
+    // Its blocks may be what the first in the queue waits for.
+    if (this.scheduler.waiting.length > 0) this.wake(now);
   }
 
   private end(sequence: Sequence, kind: EngineOutcome['kind'], atMs: number): void {
@@ -308,13 +343,67 @@ export class EngineCore {
     this.unfinished.delete(sequence);
     this.counters[kind] += 1;
     if (kind !== 'finished') this.counters.abandonedTokens += sequence.generatedTokens;
+    const retains = kind === 'finished' && sequence.request.retainsBlocks === true;
     sequence.request.onEnd({
       kind,
       atMs,
       cachedTokens: sequence.hitTokens,
       generatedTokens: sequence.generatedTokens,
       preemptions: sequence.preemptions,
+      ...(retains ? { retained: this.retain(sequence) } : {}),
     });
+  }
+
+  /** Starts a step when none runs, unless a callback is being told something: then one begins after it. */
+  private wake(atMs: number): void {
+    if (this.event === undefined && this.deliveringAtMs === undefined && !this.dead) this.setEvent({ at: atMs, kind: 'begin' });
+  }
+
+  /** @returns whether one of them is back already. */
+  private startLoads(loads: readonly Sequence[], atMs: number): boolean {
+    if (loads.length === 0) return false;
+    this.deliveringAtMs = atMs;
+    for (const sequence of loads) {
+      this.counters.remoteTokens += sequence.remoteTokens;
+      sequence.request.remoteKv!.fetch(sequence.remoteTokens, (result) => this.endLoad(sequence, result));
+    }
+    this.deliveringAtMs = undefined;
+    this.settleIdle();
+    return loads.some(({ load, state }) => load !== 'underway' && state !== 'ended');
+  }
+
+  private endLoad(sequence: Sequence, result: FetchResult): void {
+    const now = this.arriveNow(true);
+    if (sequence.state === 'ended' || sequence.load !== 'underway') return;
+    if (result === 'failed') {
+      this.scheduler.remove(sequence);
+      this.counters.loadFailedTokens += sequence.request.promptTokens;
+      this.end(sequence, 'loadFailed', now);
+      if (this.deliveringAtMs === undefined) this.settleIdle();
+    } else {
+      if (result === 'arrived') this.counters.arrivedTokens += sequence.remoteTokens;
+      this.scheduler.endLoad(sequence, result === 'arrived');
+    }
+    this.wake(now);
+  }
+
+  private retain(sequence: Sequence): RetainedBlocks {
+    const { blocks } = sequence;
+    sequence.blocks = [];
+    this.retainedBlocks += blocks.length;
+    let isHeld = true;
+    return {
+      blocks,
+      tokens: sequence.computedTokens,
+      release: () => {
+        if (!isHeld) return;
+        const now = this.arriveNow(true);
+        isHeld = false;
+        this.retainedBlocks -= blocks.length;
+        this.scheduler.giveBack(blocks);
+        this.wake(now);
+      },
+    };
   }
 
   /** Gives back what aborted sequences of a step hold that will never end. */

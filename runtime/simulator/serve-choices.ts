@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Submission } from './engine-core';
+import type { EngineOutcome } from './engine-request';
 import type { FaceContext } from './face-context';
 import { Generation, type GenerationInput } from './generation';
 import { whenClientLeaves } from './http/exchange';
@@ -12,28 +13,49 @@ export interface ChoicesSink {
   onDone(generations: readonly Generation[]): void;
   /** The engine died before that. */
   onCrash(): void;
+  /** KV from another engine did not arrive, so that there is no answer. */
+  onLoadFailed(generation: Generation, generations: readonly Generation[]): void;
+  /** Somebody had the request ended by its id. */
+  onAborted?(generations: readonly Generation[]): void;
 }
 
 /**
  * Has the core compute the choices of one request. Whatever happens, every slot is given back: when the client leaves, with or without
  * a stream, the core hears of it at once.
+ *
+ * @param id by which it can be aborted; undefined where the engine has no such call.
  */
 export function serveChoices(
   context: FaceContext,
   response: ServerResponse,
   inputs: readonly GenerationInput[],
   sink: ChoicesSink,
+  id?: string,
 ): void {
-  const { core, metrics, faults } = context;
+  const { ranks, metrics, faults, clock, requests } = context;
   const submissions: Submission[] = [];
-  let unfinished = inputs.length;
+  const open = new Set<Generation>();
   let sent = 0;
   let isOver = false;
 
+  const end = (generation: Generation, outcome: EngineOutcome): void => {
+    if (open.delete(generation)) metrics.ended(generation, outcome);
+  };
   const leave = (): void => {
     if (isOver) return;
     isOver = true;
     for (const submission of submissions) submission.abort();
+    // What the core does not have, or has no longer, waits for another engine.
+    for (const generation of [...open]) {
+      generation.input.handOff?.cancel();
+      end(generation, {
+        kind: 'aborted',
+        atMs: clock.monotonic(),
+        cachedTokens: generation.cachedTokens ?? 0,
+        generatedTokens: 0,
+        preemptions: 0,
+      });
+    }
   };
   const cut = (): void => {
     leave();
@@ -41,6 +63,14 @@ export function serveChoices(
     setImmediate(() => response.socket?.destroy());
   };
   whenClientLeaves(response, leave);
+  if (id !== undefined) {
+    const forget = requests.add(id, () => {
+      if (isOver) return;
+      leave();
+      sink.onAborted?.(generations);
+    });
+    response.once('close', forget);
+  }
 
   const generations = inputs.map(
     (input, choice) =>
@@ -55,15 +85,19 @@ export function serveChoices(
           if (limit !== undefined && sent >= limit) cut();
         },
         onEnd(generation, outcome) {
-          metrics.ended(generation, outcome);
+          end(generation, outcome);
           if (isOver) return;
           if (outcome.kind === 'killed') {
             isOver = true;
             if (context.phase !== 'stalled') sink.onCrash();
             return;
           }
-          unfinished -= 1;
-          if (unfinished > 0) return;
+          if (outcome.kind === 'loadFailed') {
+            leave();
+            sink.onLoadFailed(generation, generations);
+            return;
+          }
+          if (open.size > 0) return;
           isOver = true;
           sink.onDone(generations);
         },
@@ -71,6 +105,14 @@ export function serveChoices(
   );
   for (const generation of generations) {
     metrics.arrived(generation);
-    submissions.push(core.submit(generation));
+    open.add(generation);
+  }
+  for (const generation of generations) {
+    const start = (): void => {
+      if (!isOver) submissions.push(ranks[generation.rank]!.core.submit(generation));
+    };
+    const { handOff } = generation.input;
+    if (handOff?.whenReady === undefined) start();
+    else handOff.whenReady(start);
   }
 }

@@ -1,3 +1,5 @@
+import type { KvTransferPlan } from './kv-transfer-plan';
+
 /** What an engine of a pod is, read from its image, command, flags, environment and annotations. Made by `planEngine`. */
 export interface EnginePlan {
   readonly engine: 'vllm' | 'sglang';
@@ -54,6 +56,8 @@ export interface EnginePlan {
   /** Whether image and command say nothing, so that flags are not known and most of this is assumed. */
   readonly isSilent?: boolean;
   readonly apiKey?: string;
+  /** How it hands KV to other engines; absent: it prefills and decodes by itself. */
+  readonly kvTransfer?: KvTransferPlan;
   /** Seconds that the engine lets running requests finish after SIGTERM; 0: they are cut. */
   readonly shutdownTimeoutSeconds: number;
 }

@@ -20,10 +20,13 @@ export function expandDeployment(deployment: AppsWorkload): WorkloadPlan {
   };
 }
 
-/** The pod of one ordinal. Ordinals only number the names: a Deployment's pods have no order. */
-export function deploymentPod(deployment: AppsWorkload, ordinal: number): Pod {
+/**
+ * The pod of one ordinal. Ordinals only number the names: a Deployment's pods have no order.
+ *
+ * @param hash of its template, for callers to whom names do not matter. @default computed
+ */
+export function deploymentPod(deployment: AppsWorkload, ordinal: number, hash = revisionOf(deployment)): Pod {
   const { metadata, spec } = deployment;
-  const hash = revisionOf(deployment);
   const replicaSet = `${metadata.name}-${hash}`;
   return {
     apiVersion: 'v1',

@@ -7,6 +7,7 @@ import { FlagReader, parseEngineFlags } from './engine-flags';
 import { engineImageOf } from './engine-image';
 import { adaptersOf, modelOf } from './engine-model';
 import type { EnginePlan } from './engine-plan';
+import { kvTransferPlan } from './kv-transfer-plan';
 import { acceleratorOf, gpusOf } from './pod-accelerators';
 import { type PodService, type ServingContext, serviceOf } from './serving-context';
 
@@ -61,6 +62,7 @@ export function planEngine(pod: Pod, context: ServingContext): EnginePlan | unde
     revision: flags.text('--revision'),
     maxLoraRank: (flags.flag('--enable-lora') ?? false) ? (flags.count('--max-lora-rank') ?? DEFAULT_LORA_RANK) : undefined,
     isSilent: found.args === undefined,
+    kvTransfer: kvTransferPlan(engine.name, flags, env),
     gpus: gpusOf(pod),
     accelerator: acceleratorOf(pod)?.name,
     ...(engine.name === 'vllm'

@@ -4,7 +4,7 @@ import type { LoopbackAddresses } from '../../cluster/manifests/loopback-address
 import type { PodRunner, RunningPod } from '../../cluster/pod-runner';
 import { type Clock, sleep } from '../../lib/clock';
 import type { Random } from '../../lib/random';
-import { engineLimits, type RunningEngine, startEngine } from '../../simulator';
+import { engineLimits, type RunningEngine, rankPlan, startEngine } from '../../simulator';
 import { freePort } from '../free-port';
 
 /** A simulated engine and the pod that it is. */
@@ -39,9 +39,11 @@ export class SimulatedPods implements PodRunner {
       return { podIP, ready: Promise.resolve(), exited: never, stop: async () => this.addresses.giveBack(podIP) };
     }
     const port = this.addresses.isOwn ? plan.port : await freePort(podIP);
+    const kvPort = kvPortOf(plan);
+    const ownKvPort = kvPort === undefined || this.addresses.isOwn ? kvPort : await freePort(podIP);
     const stopped = new AbortController();
     const key = pod.metadata.uid ?? pod.metadata.name;
-    const loaded = this.load(pod, plan, podIP, port, stopped.signal);
+    const loaded = this.load(pod, plan, podIP, { port, kvPort: ownKvPort }, stopped.signal);
     const ready = loaded.then(() => undefined);
     ready.catch(() => undefined);
     const exited = loaded.then(
@@ -50,7 +52,9 @@ export class SimulatedPods implements PodRunner {
     );
     return {
       podIP,
-      ...(port === plan.port ? {} : { ports: { [plan.port]: port } }),
+      ...(port === plan.port
+        ? {}
+        : { ports: { [plan.port]: port, ...(ownKvPort === undefined ? {} : { [kvPort!]: ownKvPort }) } }),
       ready,
       exited: exited.then((exit) => {
         this.engines.delete(key);
@@ -71,10 +75,10 @@ export class SimulatedPods implements PodRunner {
     pod: Pod,
     plan: EnginePlan,
     host: string,
-    port: number,
+    { port, kvPort }: { readonly port: number; readonly kvPort: number | undefined },
     stopped: AbortSignal,
   ): Promise<RunningEngine | undefined> {
-    const { shape, accelerator, gpus, stepTime, kvCapacityTokens, loadTimeMs } = sizeEngine(plan);
+    const { shape, accelerator, gpus, stepTime, kvCapacityTokens, loadTimeMs } = sizeEngine(rankPlan(plan));
     const numBlocks = Math.floor(kvCapacityTokens / engineLimits(plan).blockSize);
     if (numBlocks < 2) {
       throw new Error(`${shape.name} does not fit on ${gpus} × ${accelerator.name}: no memory is left for its KV cache`);
@@ -89,8 +93,23 @@ export class SimulatedPods implements PodRunner {
       random: this.random,
       stepTime,
       numBlocks,
+      ...(kvPort === undefined ? {} : { kvPort }),
     });
     this.engines.set(pod.metadata.uid ?? pod.metadata.name, { pod, plan, engine });
     return engine;
+  }
+}
+
+/** Port at which other engines, or a router, meet an engine's KV; undefined when it hands none over by a port. */
+function kvPortOf({ kvTransfer }: EnginePlan): number | undefined {
+  switch (kvTransfer?.connector) {
+    case 'nixl':
+      return kvTransfer.sideChannelPort;
+    case 'mooncake':
+      return kvTransfer.isProducer ? kvTransfer.bootstrapPort : undefined;
+    case 'sglang':
+      return kvTransfer.role === 'prefill' ? kvTransfer.bootstrapPort : undefined;
+    default:
+      return undefined;
   }
 }

@@ -22,9 +22,13 @@ export interface StepBatch {
   readonly preempted: readonly Sequence[];
   /** Sequences that are part of a step for the first time. */
   readonly admitted: readonly Sequence[];
-  /** Prompt tokens of `admitted`, and those of them that were found in the prefix cache. */
+  /** Sequences that have blocks for their remote KV and do not wait for blocks any more, but for the KV. */
+  readonly loads: readonly Sequence[];
+  /** Prompt tokens of `admitted` and `loads`, and those of them that were found in the prefix cache. */
   readonly cacheQueries: number;
   readonly cacheHits: number;
+  /** Of `cacheHits`, tokens that a request of another tenant had put there. */
+  readonly crossTenantHits: number;
 }
 
 /**
@@ -37,6 +41,9 @@ export class BatchScheduler {
   readonly running: Sequence[] = [];
   /** In order of arrival, preempted ones in front. */
   readonly waiting: Sequence[] = [];
+  /** Sequences whose remote KV is under way. */
+  readonly loading = new Set<Sequence>();
+  private readonly tenants = new Map<string, number>();
   /** Waiting sequences that the last step passed over because all adapter slots were taken. */
   deferred = 0;
 
@@ -50,12 +57,14 @@ export class BatchScheduler {
     const sequences: Sequence[] = [];
     const preempted: Sequence[] = [];
     const admitted: Sequence[] = [];
+    const loads: Sequence[] = [];
     let budget = this.limits.maxNumBatchedTokens;
     let prefillTokens = 0;
     let decodeSequences = 0;
     let kvTokens = 0;
     let cacheQueries = 0;
     let cacheHits = 0;
+    let crossTenantHits = 0;
 
     const include = (sequence: Sequence, tokens: number): void => {
       sequence.scheduledTokens = tokens;
@@ -84,32 +93,128 @@ export class BatchScheduler {
         i += 1;
         continue;
       }
+      if (sequence.load === 'arrived') {
+        const missing = Math.min(knownTokens(sequence) - sequence.computedTokens, budget);
+        if (!this.grow(sequence, missing)) break;
+        this.run(sequence, i);
+        sequence.load = 'none';
+        admitted.push(sequence);
+        include(sequence, missing);
+        continue;
+      }
       const hits = this.lookUp(sequence);
       const hitTokens = hits.length * this.limits.blockSize;
+      if (sequence.load === 'wanted') {
+        const there = Math.min(sequence.request.remoteKv!.tokens(hitTokens), sequence.request.promptTokens);
+        if (there > hitTokens) {
+          if (!this.reserve(sequence, hits, there - hitTokens)) break;
+          this.waiting.splice(i, 1);
+          this.loading.add(sequence);
+          sequence.load = 'underway';
+          sequence.remoteTokens = there - hitTokens;
+          this.noteHits(sequence, hits);
+          cacheQueries += knownTokens(sequence);
+          cacheHits += hitTokens;
+          crossTenantHits += sequence.foreignTokens;
+          loads.push(sequence);
+          continue;
+        }
+        sequence.load = 'none';
+      }
       const tokens = Math.min(knownTokens(sequence) - hitTokens, budget);
       if (!this.admit(sequence, hits, tokens)) break;
-      this.waiting.splice(i, 1);
-      this.running.push(sequence);
-      sequence.state = 'running';
+      this.run(sequence, i);
       if (!sequence.wasScheduled) {
+        this.noteHits(sequence, hits);
         cacheQueries += knownTokens(sequence);
         cacheHits += hitTokens;
-        sequence.wasScheduled = true;
-        sequence.hitTokens = hitTokens;
+        crossTenantHits += sequence.foreignTokens;
+        admitted.push(sequence);
+      } else if (sequence.generatedTokens === 0 && sequence.preemptions === 0) {
         admitted.push(sequence);
       }
       include(sequence, tokens);
     }
-    return { sequences, prefillTokens, decodeSequences, kvTokens, preempted, admitted, cacheQueries, cacheHits };
+    return {
+      sequences,
+      prefillTokens,
+      decodeSequences,
+      kvTokens,
+      preempted,
+      admitted,
+      loads,
+      cacheQueries,
+      cacheHits,
+      crossTenantHits,
+    };
   }
 
-  /** Takes a sequence out of its queue and gives its blocks back. */
-  remove(sequence: Sequence): void {
+  /** Remote KV is there, or is not coming and has to be computed: the sequence waits for a step again, in its place by arrival. */
+  endLoad(sequence: Sequence, hasArrived: boolean): void {
+    this.loading.delete(sequence);
+    if (hasArrived) {
+      sequence.load = 'arrived';
+      sequence.computedTokens = Math.min(sequence.hitTokens + sequence.remoteTokens, knownTokens(sequence) - 1);
+    } else {
+      sequence.load = 'none';
+      sequence.remoteTokens = 0;
+      sequence.computedTokens = 0;
+      this.dropBlocks(sequence);
+    }
+    const behind = this.waiting.findIndex(({ arrivedAtMs }) => arrivedAtMs > sequence.arrivedAtMs);
+    this.waiting.splice(behind < 0 ? this.waiting.length : behind, 0, sequence);
+  }
+
+  /** Takes a sequence out of its queue; its blocks stay taken until `giveBack`. */
+  retire(sequence: Sequence): void {
+    this.loading.delete(sequence);
     for (const queue of [this.running, this.waiting]) {
       const at = queue.indexOf(sequence);
       if (at >= 0) queue.splice(at, 1);
     }
+  }
+
+  giveBack(blocks: readonly number[]): void {
+    this.pool.release(blocks);
+  }
+
+  /** Takes a sequence out of its queue and gives its blocks back. */
+  remove(sequence: Sequence): void {
+    this.retire(sequence);
     this.dropBlocks(sequence);
+  }
+
+  private run(sequence: Sequence, waitingAt: number): void {
+    this.waiting.splice(waitingAt, 1);
+    this.running.push(sequence);
+    sequence.state = 'running';
+  }
+
+  private noteHits(sequence: Sequence, hits: readonly number[]): void {
+    sequence.hitTokens = hits.length * this.limits.blockSize;
+    sequence.foreignTokens = this.foreignBlocks(sequence, hits) * this.limits.blockSize;
+    sequence.wasScheduled = true;
+  }
+
+  private tenantOf({ request: { tenant } }: Sequence): number | undefined {
+    if (tenant === undefined) return undefined;
+    let number = this.tenants.get(tenant);
+    if (number === undefined) {
+      number = this.tenants.size;
+      this.tenants.set(tenant, number);
+    }
+    return number;
+  }
+
+  private foreignBlocks(sequence: Sequence, hits: readonly number[]): number {
+    const own = this.tenantOf(sequence);
+    if (own === undefined) return 0;
+    let foreign = 0;
+    for (const block of hits) {
+      const owner = this.pool.owner(block);
+      if (owner >= 0 && owner !== own) foreign += 1;
+    }
+    return foreign;
   }
 
   private growOrPreempt(sequence: Sequence, tokens: number, preempted: Sequence[]): boolean {
@@ -130,14 +235,22 @@ export class BatchScheduler {
   private grow(sequence: Sequence, tokens: number): boolean {
     const { blockSize, enablePrefixCaching } = this.limits;
     const end = sequence.computedTokens + tokens;
-    const missing = Math.ceil(end / blockSize) - sequence.blocks.length;
-    if (missing > this.pool.free) return false;
-    for (let i = 0; i < missing; i++) sequence.blocks.push(this.pool.take());
-    if (enablePrefixCaching) {
-      for (const full = Math.floor(end / blockSize); sequence.cachedBlocks < full; sequence.cachedBlocks++) {
-        this.pool.cache(sequence.blocks[sequence.cachedBlocks]!, sequence.request.blockKey(sequence.cachedBlocks));
+    if (!this.allocate(sequence, end)) return false;
+    const full = Math.floor(end / blockSize);
+    if (enablePrefixCaching && sequence.cachedBlocks < full) {
+      const owner = this.tenantOf(sequence);
+      for (; sequence.cachedBlocks < full; sequence.cachedBlocks++) {
+        this.pool.cache(sequence.blocks[sequence.cachedBlocks]!, sequence.request.blockKey(sequence.cachedBlocks), owner);
       }
     }
+    return true;
+  }
+
+  /** Takes the blocks that the first `end` tokens need, all or none. */
+  private allocate(sequence: Sequence, end: number): boolean {
+    const missing = Math.ceil(end / this.limits.blockSize) - sequence.blocks.length;
+    if (missing > this.pool.free) return false;
+    for (let i = 0; i < missing; i++) sequence.blocks.push(this.pool.take());
     return true;
   }
 
@@ -155,6 +268,16 @@ export class BatchScheduler {
   }
 
   private admit(sequence: Sequence, hits: readonly number[], tokens: number): boolean {
+    return this.shareHits(sequence, hits, tokens) && this.grow(sequence, tokens);
+  }
+
+  /** Takes blocks for KV that is still on its way, so that nobody finds it yet. */
+  private reserve(sequence: Sequence, hits: readonly number[], tokens: number): boolean {
+    return this.shareHits(sequence, hits, tokens) && this.allocate(sequence, sequence.computedTokens + tokens);
+  }
+
+  /** Makes cached blocks a sequence's own when there is room for `tokens` more. */
+  private shareHits(sequence: Sequence, hits: readonly number[], tokens: number): boolean {
     const { blockSize } = this.limits;
     const needed = Math.ceil((hits.length * blockSize + tokens) / blockSize) - hits.length;
     let idleHits = 0;
@@ -164,7 +287,7 @@ export class BatchScheduler {
     sequence.blocks = [...hits];
     sequence.cachedBlocks = hits.length;
     sequence.computedTokens = hits.length * blockSize;
-    return this.grow(sequence, tokens);
+    return true;
   }
 
   private hasAdapterSlot(sequence: Sequence): boolean {

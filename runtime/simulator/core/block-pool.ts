@@ -1,3 +1,5 @@
+import { BlockKeyTable } from './block-key-table';
+
 /** No block: the end of a list. */
 const NONE = -1;
 
@@ -12,19 +14,23 @@ export class BlockPool {
   private readonly refs: Int32Array;
   /** Key of the content of a block; NaN when it holds nothing that can be found. */
   private readonly keys: Float64Array;
+  /** Who put a block's content there, as the caller numbers them; -1: nobody in particular. */
+  private readonly owners: Int32Array;
   /** Free list, least recently used first; index `size` is its anchor. */
   private readonly next: Int32Array;
   private readonly previous: Int32Array;
   /** Further blocks with the same key. */
   private readonly sameKey: Int32Array;
-  private readonly cached = new Map<number, number>();
+  private readonly cached: BlockKeyTable;
   private freeCount: number;
 
   /** @param size blocks that requests can use, ≥ 1. */
   constructor(readonly size: number) {
     this.refs = new Int32Array(size);
+    this.owners = new Int32Array(size).fill(NONE);
     this.keys = new Float64Array(size).fill(Number.NaN);
     this.sameKey = new Int32Array(size).fill(NONE);
+    this.cached = new BlockKeyTable(size);
     this.next = new Int32Array(size + 1);
     this.previous = new Int32Array(size + 1);
     for (let i = 0; i <= size; i++) {
@@ -51,7 +57,7 @@ export class BlockPool {
 
   /** @returns the block that holds `key`, or -1. It is not taken: see `share`. */
   find(key: number): number {
-    return this.cached.get(key) ?? NONE;
+    return this.cached.get(key);
   }
 
   /** Adds a user to a block that `find` returned. */
@@ -70,9 +76,15 @@ export class BlockPool {
     return block;
   }
 
+  /** Who cached the content of `block`; -1: nobody in particular. */
+  owner(block: number): number {
+    return this.owners[block]!;
+  }
+
   /** Makes the content of `block` findable under `key`. */
-  cache(block: number, key: number): void {
-    const first = this.cached.get(key) ?? NONE;
+  cache(block: number, key: number, owner = NONE): void {
+    const first = this.cached.get(key);
+    this.owners[block] = owner;
     this.keys[block] = key;
     if (first === NONE) {
       this.cached.set(key, block);
@@ -102,7 +114,7 @@ export class BlockPool {
     const key = this.keys[block]!;
     if (Number.isNaN(key)) return;
     const after = this.sameKey[block]!;
-    let holder = this.cached.get(key)!;
+    let holder = this.cached.get(key);
     if (holder === block) {
       if (after === NONE) this.cached.delete(key);
       else this.cached.set(key, after);

@@ -15,6 +15,12 @@ export interface Sequence {
   scheduledTokens: number;
   /** Prompt tokens found in the cache when it was first scheduled. */
   hitTokens: number;
+  /** Of `hitTokens`, those that another tenant's request had put there. */
+  foreignTokens: number;
+  /** Prompt tokens whose KV came from outside. */
+  remoteTokens: number;
+  /** Its remote KV: `none` when it brings none, or when the cache or a preemption made it useless. */
+  load: 'none' | 'wanted' | 'underway' | 'arrived';
   wasScheduled: boolean;
   preemptions: number;
   state: 'waiting' | 'running' | 'ended';
@@ -30,6 +36,9 @@ export function newSequence(request: EngineRequest, arrivedAtMs: number): Sequen
     generatedTokens: 0,
     scheduledTokens: 0,
     hitTokens: 0,
+    foreignTokens: 0,
+    remoteTokens: 0,
+    load: request.remoteKv === undefined ? 'none' : 'wanted',
     wasScheduled: false,
     preemptions: 0,
     state: 'waiting',

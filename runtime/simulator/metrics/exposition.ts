@@ -11,7 +11,7 @@ export function labels(values: Readonly<Record<string, string | number>>): Label
 /** A number as Python's client writes it: `4.0`, `0.25`, `1.7960557206500978e+09`. */
 export function pythonFloat(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : value < 0 ? '-Inf' : 'NaN';
-  if (Math.abs(value) >= 1e9) {
+  if (Math.abs(value) >= 1e6) {
     const [digits, exponent] = value.toExponential().split('e') as [string, string];
     return `${digits}e+${exponent.slice(1).padStart(2, '0')}`;
   }
@@ -59,9 +59,9 @@ function sortLabels(text: Labels): Labels {
     .join(',');
 }
 
-/** Collects families in the text format. */
+/** Collects families in the text format. A family that is written again, for another label set, gets further series. */
 export class Exposition {
-  private readonly lines: string[] = [];
+  private readonly families = new Map<string, string[]>();
 
   /** @param createdAtSeconds when counters began; then each has the `_created` family that Python's client writes. */
   constructor(private readonly createdAtSeconds?: number) {}
@@ -77,19 +77,28 @@ export class Exposition {
   }
 
   histogram(name: string, help: string, series: readonly (readonly [Labels, Histogram])[]): void {
-    this.lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} histogram`);
-    for (const [seriesLabels, histogram] of series) this.lines.push(...histogram.lines(name, seriesLabels));
+    const lines = this.linesOf(name, 'histogram', help);
+    for (const [seriesLabels, histogram] of series) lines.push(...histogram.lines(name, seriesLabels));
     this.created(name, series);
   }
 
   text(): string {
-    return `${this.lines.join('\n')}\n`;
+    return `${[...this.families.values()].flat().join('\n')}\n`;
   }
 
   private family(name: string, type: 'counter' | 'gauge', help: string, series: readonly (readonly [Labels, number])[]): void {
-    this.lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    const lines = this.linesOf(name, type, help);
     for (const [seriesLabels, value] of series)
-      this.lines.push(`${name}${seriesLabels === '' ? '' : `{${seriesLabels}}`} ${pythonFloat(value)}`);
+      lines.push(`${name}${seriesLabels === '' ? '' : `{${seriesLabels}}`} ${pythonFloat(value)}`);
+  }
+
+  private linesOf(name: string, type: string, help: string): string[] {
+    let lines = this.families.get(name);
+    if (lines === undefined) {
+      lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
+      this.families.set(name, lines);
+    }
+    return lines;
   }
 
   private created(name: string, series: readonly (readonly [Labels, unknown])[]): void {

@@ -3,8 +3,9 @@ import type { FaceContext } from '../face-context';
 import type { GenerationInput } from '../generation';
 import { type FieldType, mismatch, numberOf } from '../http/field-types';
 import { isObject, type JsonObject, readJson } from '../http/json-body';
-import { answerRandom, hexId } from '../ids';
+import { hexId } from '../ids';
 import { type ChatMessage, textOfContent } from '../tokenizer';
+import { planInputs, readStop } from './plan-inputs';
 import { SglangError } from './sglang-error';
 
 const MEDIA_TYPE_MESSAGE =
@@ -29,9 +30,6 @@ const FIELDS: Readonly<Record<string, FieldType>> = {
   ignore_eos: 'bool',
 };
 
-/** Most choices of a request: more than anybody means. */
-const MAX_CHOICES = 16_384;
-
 /** Stream settings of a body. */
 export interface SglangStreaming {
   readonly streams: boolean;
@@ -47,6 +45,15 @@ export interface CompletionRequest {
   readonly inputs: readonly GenerationInput[];
   readonly choicesPerPrompt: number;
   readonly streaming: SglangStreaming;
+  readonly echoes: boolean;
+  /** Likeliest tokens beside each one; undefined without logprobs. */
+  readonly logprobs: number | undefined;
+}
+
+/** A request beside its read body. */
+export interface RawRequest {
+  readonly text: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 /** @throws SglangError */
@@ -78,7 +85,7 @@ function invalidField(type: string, field: string, message: string): SglangError
 }
 
 /** @throws SglangError */
-export function readChat(body: JsonObject, context: FaceContext): CompletionRequest {
+export function readChat(body: JsonObject, raw: RawRequest, context: FaceContext): CompletionRequest {
   const { messages, tools } = body;
   if (!Array.isArray(messages)) throw invalidField('missing', 'messages', 'Field required');
   if (messages.length === 0) throw new SglangError('Messages cannot be empty.');
@@ -86,84 +93,53 @@ export function readChat(body: JsonObject, context: FaceContext): CompletionRequ
     addGenerationPrompt: true,
     ...(Array.isArray(tools) && tools.length > 0 ? { tools } : {}),
   });
-  return read(body, [context.tokenizer.encode(text)], undefined, context);
+  return read(body, raw, [context.tokenizer.encode(text)], undefined, context);
 }
 
 /** @throws SglangError */
-export function readCompletion(body: JsonObject, context: FaceContext): CompletionRequest {
+export function readCompletion(body: JsonObject, raw: RawRequest, context: FaceContext): CompletionRequest {
   const { prompt } = body;
   if (prompt === undefined || prompt === null || prompt === '' || (Array.isArray(prompt) && prompt.length === 0)) {
     throw new SglangError('Prompt cannot be empty');
   }
   const list: readonly unknown[] = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt : [prompt];
   const prompts = list.map((one) => (Array.isArray(one) ? one.map(Number) : context.tokenizer.encode(String(one))));
-  return read(body, prompts, DEFAULT_COMPLETION_TOKENS, context);
+  return read(body, raw, prompts, DEFAULT_COMPLETION_TOKENS, context);
 }
 
 function read(
   body: JsonObject,
+  raw: RawRequest,
   prompts: readonly (readonly number[])[],
   defaultTokens: number | undefined,
   context: FaceContext,
 ): CompletionRequest {
-  const { core, limits, writer, random, clock } = context;
   const model = typeof body.model === 'string' ? body.model : 'default';
-  const adapter = adapterOf(model, context);
-  const temperature = numberOf(body.temperature) ?? 1;
-  const wanted = numberOf(body.max_completion_tokens ?? body.max_tokens) ?? defaultTokens;
   const choices = numberOf(body.n) ?? 1;
   const streams = body.stream === true;
-  const id = typeof body.rid === 'string' ? body.rid : hexId(random, 32);
+  const id = typeof body.rid === 'string' ? body.rid : hexId(context.random, 32);
   const options = isObject(body.stream_options) ? body.stream_options : {};
-
-  if (!(choices >= 1 && choices <= MAX_CHOICES)) throw new SglangError(`n must be at least 1, got ${choices}.`);
-  if (wanted !== undefined && wanted < 0) throw new SglangError(`max_new_tokens must be at least 0, got ${wanted}.`);
-  if (!(temperature >= 0 && Number.isFinite(temperature))) {
-    const shown = Number.isInteger(temperature) ? `${temperature}.0` : String(temperature);
-    throw new SglangError(`temperature must be a non-negative finite number, got ${shown}.`);
-  }
-  const inputs = prompts.flatMap((promptIds, at) => {
-    const length = core.maxTokens;
-    if (promptIds.length >= length) {
-      throw new SglangError(
-        `The input (${promptIds.length} tokens) is longer than the model's context length (${length} tokens).`,
-      );
-    }
-    if (wanted !== undefined && promptIds.length + wanted > length) {
-      throw new SglangError(
-        `Requested token count exceeds the model's maximum context length of ${length} tokens. You requested a total of ${promptIds.length + wanted} tokens: ${promptIds.length} tokens from the input messages and ${wanted} tokens for the completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit.`,
-      );
-    }
-    // An answer has at least one token here: the core computes none that has nothing to say.
-    const maxTokens = Math.max(1, wanted ?? length - promptIds.length);
-    return Array.from(
-      { length: choices },
-      (_, choice): GenerationInput => ({
-        id: `${id}-${at}-${choice}`,
-        promptIds,
-        answer: writer.write(
-          {
-            maxTokens,
-            minTokens: numberOf(body.min_tokens) ?? 0,
-            ignoreEndOfText: body.ignore_eos === true,
-            endsAtOnce: false,
-            stop: readStop(body.stop),
-            stopTokenIds: new Set((body.stop_token_ids as readonly number[] | undefined | null) ?? []),
-            includeStopInOutput: body.no_stop_trim === true,
-          },
-          answerRandom(random, promptIds, numberOf(body.seed), temperature < 1e-5, choice),
-        ),
-        blockSize: limits.blockSize,
-        arrivedAtMs: clock.monotonic(),
-        maxTokens,
-        choice,
-        choices,
-        streams,
-        ...(adapter === undefined ? {} : { adapter }),
-        ...(typeof body.cache_salt === 'string' ? { salt: body.cache_salt } : {}),
-      }),
-    );
-  });
+  const wanted = numberOf(body.max_completion_tokens ?? body.max_tokens) ?? defaultTokens;
+  const inputs = planInputs(
+    {
+      body,
+      ...raw,
+      prompts,
+      ids: prompts.map(() => id),
+      choices,
+      wanted,
+      minTokens: numberOf(body.min_tokens) ?? 0,
+      temperature: numberOf(body.temperature) ?? 1,
+      seed: numberOf(body.seed),
+      ignoresEnd: body.ignore_eos === true,
+      stop: readStop(body.stop),
+      stopTokenIds: new Set((body.stop_token_ids as readonly number[] | undefined | null) ?? []),
+      keepsStop: body.no_stop_trim === true,
+      streams,
+      adapter: adapterOf(model, context),
+    },
+    context,
+  );
   const includesUsage = options.include_usage === true;
   return {
     id,
@@ -171,11 +147,19 @@ function read(
     inputs,
     choicesPerPrompt: choices,
     streaming: { streams, includesUsage, continuousUsage: options.continuous_usage_stats === true },
+    echoes: body.echo === true,
+    logprobs: readLogprobs(body),
   };
 }
 
+/** Likeliest tokens that stand beside each token; undefined when no logprobs were asked for. */
+function readLogprobs({ logprobs, top_logprobs: top }: JsonObject): number | undefined {
+  if (logprobs === true) return numberOf(top) ?? 0;
+  return typeof logprobs === 'number' ? logprobs : undefined;
+}
+
 /** `model:adapter` names an adapter; every other name is the base model. */
-function adapterOf(model: string, { adapters, plan }: FaceContext): string | undefined {
+export function adapterOf(model: string, { adapters, plan }: FaceContext): string | undefined {
   const colon = model.lastIndexOf(':');
   if (colon < 0 || plan.servedModelNames.includes(model)) return undefined;
   const adapter = model.slice(colon + 1);
@@ -185,11 +169,6 @@ function adapterOf(model: string, { adapters, plan }: FaceContext): string | und
       ? `LoRA adapter '${adapter}' was requested, but LoRA is not enabled. Please launch the server with --enable-lora flag and preload adapters using --lora-paths or /load_lora_adapter endpoint.`
       : `LoRA adapter '${adapter}' was requested, but it is not loaded. Loaded adapters: ${[...adapters.keys()].join(', ')}.`,
   );
-}
-
-function readStop(stop: unknown): readonly string[] {
-  const list = Array.isArray(stop) ? stop : [stop];
-  return list.filter((text): text is string => typeof text === 'string' && text !== '');
 }
 
 function asMessage(message: unknown): ChatMessage {

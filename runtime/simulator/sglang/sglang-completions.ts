@@ -1,14 +1,23 @@
+import type { AnswerToken } from '../answer/answer-writer';
 import type { FaceContext } from '../face-context';
 import type { Generation } from '../generation';
 import { type Exchange, type Handler, openEventStream, sendEvent, sendJson } from '../http/exchange';
 import { type ChoicesSink, serveChoices } from '../serve-choices';
 import { type CompletionRequest, readBody, readChat, readCompletion } from './completion-request';
-import { SglangError } from './sglang-error';
-
-/** SGLang answers so while it ends. */
-const UNAVAILABLE = new SglangError('The server is shutting down.', 'ServiceUnavailable', 503);
+import { FatalToken } from './plan-inputs';
+import { SglangError, transferError, transferEvent, UNAVAILABLE } from './sglang-error';
+import { chatLogprobs, completionLogprobs } from './sglang-logprobs';
 
 type Endpoint = 'chat' | 'completions';
+
+/** One request whose answer is under way. */
+interface Completion {
+  readonly context: FaceContext;
+  readonly response: Exchange['response'];
+  readonly read: CompletionRequest;
+  readonly created: number;
+  readonly endpoint: Endpoint;
+}
 
 /** `POST /v1/chat/completions` or `/v1/completions`. */
 export function sglangCompletions(context: FaceContext, endpoint: Endpoint): Handler {
@@ -16,25 +25,25 @@ export function sglangCompletions(context: FaceContext, endpoint: Endpoint): Han
     try {
       if (context.phase !== 'serving') throw UNAVAILABLE;
       const fields = readBody(body, request.headers);
-      const read = endpoint === 'chat' ? readChat(fields, context) : readCompletion(fields, context);
-      const created = Math.floor(context.clock.now() / 1000);
-      serveChoices(
-        context,
-        response,
-        read.inputs,
-        read.streaming.streams
-          ? streamed(context, response, read, created, endpoint)
-          : whole(context, response, read, created, endpoint),
-      );
+      const raw = { text: body.toString('utf8'), headers: request.headers };
+      const read = endpoint === 'chat' ? readChat(fields, raw, context) : readCompletion(fields, raw, context);
+      const completion = { context, response, read, created: Math.floor(context.clock.now() / 1000), endpoint };
+      serveChoices(context, response, read.inputs, read.streaming.streams ? streamed(completion) : whole(completion), read.id);
     } catch (error) {
-      if (!(error instanceof SglangError)) throw error;
-      error.send(response);
+      answerError(error, context, response);
     }
   };
 }
 
-function outputTokens(generations: readonly Generation[]): number {
-  return generations.reduce((sum, { outputTokens: tokens }) => sum + tokens, 0);
+function answerError(error: unknown, context: FaceContext, response: Exchange['response']): void {
+  if (error instanceof SglangError) {
+    error.send(response);
+  } else if (error instanceof FatalToken) {
+    context.crash();
+    response.socket?.destroy();
+  } else {
+    throw error;
+  }
 }
 
 function usage({ plan }: FaceContext, prompts: readonly Generation[], completion: number, hasDetails: boolean): object {
@@ -50,58 +59,79 @@ function usage({ plan }: FaceContext, prompts: readonly Generation[], completion
   };
 }
 
-function firsts({ choicesPerPrompt }: CompletionRequest, generations: readonly Generation[]): readonly Generation[] {
-  return generations.filter((_, i) => i % choicesPerPrompt === 0);
+/** Usage of the whole request. */
+function total({ context, read, endpoint }: Completion, generations: readonly Generation[], isWhole: boolean): object {
+  const firsts = generations.filter((_, i) => i % read.choicesPerPrompt === 0);
+  const made = generations.reduce((sum, { generatedTokens }) => sum + generatedTokens, 0);
+  return usage(context, firsts, made, isWhole || endpoint === 'chat');
 }
 
-function whole(
-  context: FaceContext,
-  response: Exchange['response'],
-  read: CompletionRequest,
-  created: number,
-  endpoint: Endpoint,
-): ChoicesSink {
-  return {
-    onToken: () => undefined,
-    onCrash: () => UNAVAILABLE.send(response),
-    onDone(generations) {
-      const choices = generations.map(({ input: { answer } }, index) => {
-        const text = Array.from({ length: answer.length }, (_, i) => answer.token(i).text).join('');
-        return {
-          index,
-          ...(endpoint === 'chat' ? { message: { role: 'assistant', content: text, reasoning_content: null } } : { text }),
-          logprobs: null,
-          finish_reason: answer.finishReason,
-          matched_stop: matchedStop(context, answer),
-        };
-      });
-      const end = generations[0]!.outputTokens;
-      sendJson(response, 200, {
-        id: read.id,
-        object: endpoint === 'chat' ? 'chat.completion' : 'text_completion',
-        created,
-        model: read.model,
-        choices,
-        usage: usage(context, firsts(read, generations), outputTokens(generations), true),
-        metadata: { weight_version: 'default', weight_versions: [{ version: 'default', start: 0, end }] },
-      });
-    },
-  };
+function echoed({ read, context }: Completion, { input }: Generation): readonly AnswerToken[] {
+  return read.echoes ? input.promptIds.map((id) => ({ id, text: context.tokenizer.decode([id]) })) : [];
+}
+
+function logprobsOf(
+  completion: Completion,
+  generation: Generation,
+  tokens: readonly AnswerToken[],
+  withEcho: boolean,
+): object | null {
+  const { read, context, endpoint } = completion;
+  if (read.logprobs === undefined) return null;
+  if (endpoint === 'chat') return chatLogprobs(tokens, context.writer.vocabulary, read.logprobs);
+  const echo = withEcho ? echoed(completion, generation) : [];
+  return completionLogprobs([...echo, ...tokens], echo.length, context.writer.vocabulary, read.logprobs);
 }
 
 /** What ended an answer: a stop string or token, or the end-of-text token. */
-function matchedStop({ tokenizer }: FaceContext, answer: Generation['input']['answer']): string | number | null {
+export function matchedStop({ tokenizer }: FaceContext, { input: { answer } }: Generation): string | number | null {
   if (answer.stopReason !== null) return answer.stopReason;
   return answer.finishReason === 'stop' ? (tokenizer.endOfText ?? null) : null;
 }
 
-function streamed(
-  context: FaceContext,
-  response: Exchange['response'],
-  read: CompletionRequest,
-  created: number,
-  endpoint: Endpoint,
-): ChoicesSink {
+/** Prefill ends an answer that decode goes on with. */
+function finishReason({ transfer }: FaceContext, { input: { answer } }: Generation): string {
+  return transfer?.role === 'prefill' ? 'length' : answer.finishReason;
+}
+
+function whole(completion: Completion): ChoicesSink {
+  const { context, response, read, created, endpoint } = completion;
+  const send = (generations: readonly Generation[], isAborted: boolean): void => {
+    const choices = generations.map((generation, index) => {
+      const { answer, promptIds } = generation.input;
+      const tokens = Array.from({ length: generation.generatedTokens }, (_, i) => answer.token(i));
+      const made = tokens.map(({ text }) => text).join('');
+      const text = read.echoes ? context.tokenizer.decode(promptIds) + made : made;
+      return {
+        index,
+        ...(endpoint === 'chat' ? { message: { role: 'assistant', content: made, reasoning_content: null } } : { text }),
+        logprobs: logprobsOf(completion, generation, tokens, true),
+        finish_reason: isAborted ? 'abort' : finishReason(context, generation),
+        matched_stop: isAborted ? null : matchedStop(context, generation),
+      };
+    });
+    const end = generations[0]!.generatedTokens;
+    sendJson(response, 200, {
+      id: read.id,
+      object: endpoint === 'chat' ? 'chat.completion' : 'text_completion',
+      created,
+      model: read.model,
+      choices,
+      usage: total(completion, generations, true),
+      metadata: { weight_version: 'default', weight_versions: [{ version: 'default', start: 0, end }] },
+    });
+  };
+  return {
+    onToken: () => undefined,
+    onCrash: () => UNAVAILABLE.send(response),
+    onLoadFailed: ({ input }) => transferError(input.handOff?.failure ?? '').send(response),
+    onDone: (generations) => send(generations, false),
+    onAborted: (generations) => send(generations, true),
+  };
+}
+
+function streamed(completion: Completion): ChoicesSink {
+  const { context, response, read, created, endpoint } = completion;
   openEventStream(response);
   const { includesUsage, continuousUsage } = read.streaming;
   const head = {
@@ -112,48 +142,60 @@ function streamed(
   };
   const send = (choice: object, rest: object = {}): void =>
     sendEvent(response, JSON.stringify({ ...head, choices: [choice], ...rest }));
+  const endChat = (index: number, reason: string, matched: string | number | null): void =>
+    send({ index, delta: { reasoning_content: null }, logprobs: null, finish_reason: reason, matched_stop: matched });
 
   const sendChat = (index: number, tokenIndex: number, generation: Generation): void => {
     const { answer } = generation.input;
-    const none = { logprobs: null, finish_reason: null, matched_stop: null };
-    if (tokenIndex === 0) send({ index, delta: { reasoning_content: null, role: 'assistant', content: '' }, ...none });
-    const { text } = answer.token(tokenIndex);
+    const none = { finish_reason: null, matched_stop: null };
+    if (tokenIndex === 0)
+      send({ index, delta: { reasoning_content: null, role: 'assistant', content: '' }, logprobs: null, ...none });
+    const token = answer.token(tokenIndex);
     const running = continuousUsage ? { usage: usage(context, [generation], tokenIndex + 1, true) } : {};
-    if (text !== '') send({ index, delta: { reasoning_content: null, content: text }, ...none }, running);
-    if (tokenIndex < answer.length - 1) return;
-    send({
-      index,
-      delta: { reasoning_content: null },
-      logprobs: null,
-      finish_reason: answer.finishReason,
-      matched_stop: matchedStop(context, answer),
-    });
+    const logprobs = logprobsOf(completion, generation, [token], false);
+    if (token.text !== '') send({ index, delta: { reasoning_content: null, content: token.text }, logprobs, ...none }, running);
+    if (tokenIndex === answer.length - 1) endChat(index, finishReason(context, generation), matchedStop(context, generation));
   };
 
   const sendText = (index: number, tokenIndex: number, generation: Generation): void => {
-    const { answer } = generation.input;
+    const { answer, promptIds } = generation.input;
     const isLast = tokenIndex === answer.length - 1;
+    const token = answer.token(tokenIndex);
+    const isFirst = tokenIndex === 0;
     send(
       {
         index,
-        text: answer.token(tokenIndex).text,
-        logprobs: null,
-        finish_reason: isLast ? answer.finishReason : null,
-        matched_stop: isLast ? matchedStop(context, answer) : null,
+        text: (isFirst && read.echoes ? context.tokenizer.decode(promptIds) : '') + token.text,
+        logprobs: logprobsOf(completion, generation, [token], isFirst),
+        finish_reason: isLast ? finishReason(context, generation) : null,
+        matched_stop: isLast ? matchedStop(context, generation) : null,
       },
       { usage: continuousUsage ? usage(context, [generation], tokenIndex + 1, false) : null },
     );
   };
 
+  const finish = (generations: readonly Generation[]): void => {
+    if (includesUsage) {
+      sendEvent(response, JSON.stringify({ ...head, choices: [], usage: total(completion, generations, false) }));
+    }
+    sendEvent(response, '[DONE]');
+    response.end();
+  };
+
   return {
     onToken: endpoint === 'chat' ? sendChat : sendText,
-    onDone(generations) {
-      if (includesUsage) {
-        const total = usage(context, firsts(read, generations), outputTokens(generations), endpoint === 'chat');
-        sendEvent(response, JSON.stringify({ ...head, choices: [], usage: total }));
+    onDone: finish,
+    onLoadFailed(generation, generations) {
+      sendEvent(response, transferEvent(generation.input.handOff?.failure ?? ''));
+      finish(generations);
+    },
+    onAborted(generations) {
+      for (const [index, { generatedTokens, outputTokens }] of generations.entries()) {
+        if (generatedTokens === outputTokens) continue;
+        if (endpoint === 'chat') endChat(index, 'abort', null);
+        else send({ index, text: '', logprobs: null, finish_reason: 'abort', matched_stop: null }, { usage: null });
       }
-      sendEvent(response, '[DONE]');
-      response.end();
+      finish(generations);
     },
     onCrash() {
       response.socket?.destroy();

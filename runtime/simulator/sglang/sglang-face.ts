@@ -2,15 +2,21 @@ import type { Face, FaceContext } from '../face-context';
 import { type Exchange, type Handler, sendJson, sendText } from '../http/exchange';
 import { hexId } from '../ids';
 import { readBody } from './completion-request';
+import { abortRequest, generate } from './generate';
 import { sglangCompletions } from './sglang-completions';
 import { SglangError } from './sglang-error';
+import { loads, modelInfo, serverInfo } from './sglang-info';
 
 /** How long `/health` waits for its token (`SGLANG_HEALTH_CHECK_TIMEOUT`). */
 const HEALTH_TIMEOUT_MS = 20_000;
 
-/** SGLang's API server: its OpenAI routes, health, models, tokens and metrics. */
+/** What every model that is served here answers to embeddings. */
+const NO_EMBEDDINGS =
+  'This model does not appear to be an embedding model by default. Please add `--is-embedding` when launching the server or try another model.';
+
+/** SGLang's API server: its own API, its OpenAI routes, health, models, tokens and metrics. */
 export function sglangFace(context: FaceContext): Face {
-  const { plan, core } = context;
+  const { plan, core, ranks } = context;
   const health: Handler = ({ response }) => checkHealth(context, response);
   const tokenize: Handler = withErrors(({ request, response, body }) => {
     const tokens = context.tokenizer.encode(String(readBody(body, request.headers).prompt ?? ''));
@@ -41,8 +47,11 @@ export function sglangFace(context: FaceContext): Face {
       },
       '/flush_cache': {
         POST: ({ response }) => {
-          const { running, waiting } = core.stats();
-          if (running + waiting === 0) core.resetPrefixCache();
+          const isIdle = ranks.every((rank) => {
+            const { running, waiting } = rank.core.stats();
+            return running + waiting === 0;
+          });
+          if (isIdle) for (const rank of ranks) rank.core.resetPrefixCache();
           sendText(
             response,
             200,
@@ -64,6 +73,15 @@ export function sglangFace(context: FaceContext): Face {
           });
         },
       },
+      '/model_info': { GET: modelInfo(context) },
+      '/get_model_info': { GET: modelInfo(context) },
+      '/server_info': { GET: serverInfo(context) },
+      '/get_server_info': { GET: serverInfo(context) },
+      '/v1/loads': { GET: loads(context) },
+      '/generate': { POST: generate(context) },
+      '/abort_request': { POST: abortRequest(context) },
+      '/load_lora_adapter': { POST: withErrors(loadAdapter(context)) },
+      '/v1/embeddings': { POST: ({ response }) => new SglangError(NO_EMBEDDINGS).send(response) },
       '/v1/chat/completions': { POST: sglangCompletions(context, 'chat') },
       '/v1/completions': { POST: sglangCompletions(context, 'completions') },
     },
@@ -77,7 +95,7 @@ export function sglangFace(context: FaceContext): Face {
 }
 
 /** Good is an engine that generates a token, so that a wedged one is found. */
-function checkHealth({ core, clock, random, phase }: FaceContext, response: Exchange['response']): void {
+function checkHealth({ ranks, clock, random, phase }: FaceContext, response: Exchange['response']): void {
   if (phase !== 'serving') {
     sendText(response, 503, '');
     return;
@@ -91,7 +109,7 @@ function checkHealth({ core, clock, random, phase }: FaceContext, response: Exch
     answer(503);
   });
   const id = `HEALTH_CHECK_${hexId(random, 16)}`;
-  const submission = core.submit({
+  const submission = ranks[0]!.core.submit({
     id,
     promptTokens: 1,
     outputTokens: 1,
@@ -100,6 +118,27 @@ function checkHealth({ core, clock, random, phase }: FaceContext, response: Exch
     onToken: () => undefined,
     onEnd: ({ kind }) => answer(kind === 'finished' ? 200 : 503),
   });
+}
+
+/** `POST /load_lora_adapter`. Only the refusal was recorded; a load answers with the same members. */
+function loadAdapter({ plan, adapters, adapterExists }: FaceContext): Handler {
+  return ({ request, response, body }) => {
+    const { lora_name: name, lora_path: path } = readBody(body, request.headers);
+    const answer = (status: number, error: string): void =>
+      sendJson(response, status, {
+        rid: null,
+        http_worker_ipc: null,
+        success: status === 200,
+        error_message: error,
+        loaded_adapters: status === 200 ? Object.fromEntries(adapters) : null,
+      });
+    if (plan.loadsAdaptersAtRunTime !== true)
+      return answer(400, 'LoRA is not enabled. Please set `--enable-lora` to enable LoRA.');
+    if (typeof name !== 'string' || typeof path !== 'string') return answer(400, 'lora_name and lora_path are needed.');
+    if (!adapterExists(path)) return answer(400, `No adapter found at ${path}.`);
+    adapters.set(name, path);
+    answer(200, '');
+  };
 }
 
 function withErrors(handler: Handler): Handler {

@@ -1,9 +1,8 @@
 import type { EnginePlan } from '../../../src/expand/engine-plan';
-import type { Clock } from '../../lib/clock';
-import type { EngineCore, StepReport } from '../engine-core';
+import type { StepReport } from '../engine-core';
 import { engineLimits } from '../engine-limits';
 import type { EngineOutcome, EngineRequest } from '../engine-request';
-import type { FaceMetrics } from '../face-context';
+import type { FaceContext, FaceMetrics } from '../face-context';
 import { Generation } from '../generation';
 import { Exposition, Histogram, labels } from '../metrics/exposition';
 
@@ -29,6 +28,13 @@ interface ByStreaming {
   readonly endToEnd: Histogram;
 }
 
+/** What is kept of one data-parallel rank. */
+interface OfRank {
+  hitRate: number;
+  throughput: number;
+  window: { steps: number; tokens: number; busyMs: number };
+}
+
 /** SGLang's `/metrics`, under the names of 0.5.23. */
 export class SglangMetrics implements FaceMetrics {
   private readonly engine: { readonly engine_type: string; readonly model_name: string };
@@ -37,12 +43,20 @@ export class SglangMetrics implements FaceMetrics {
   private readonly queueTime = new Histogram(QUEUE);
   private cachedTokens = 0;
   private aborted = 0;
-  private hitRate = 0;
-  private throughput = 0;
-  private window = { steps: 0, tokens: 0, busyMs: 0 };
+  private readonly ranks: readonly OfRank[];
 
-  constructor(private readonly options: { readonly plan: EnginePlan; readonly clock: Clock; readonly core: () => EngineCore }) {
-    this.engine = { engine_type: 'unified', model_name: options.plan.servedModelNames[0]! };
+  /** @param context asked for when metrics are written. */
+  constructor(
+    private readonly plan: EnginePlan,
+    private readonly context: () => FaceContext,
+  ) {
+    const role = plan.kvTransfer?.connector === 'sglang' ? plan.kvTransfer.role : 'unified';
+    this.engine = { engine_type: role, model_name: plan.servedModelNames[0]! };
+    this.ranks = Array.from({ length: plan.dataParallelSize ?? 1 }, () => ({
+      hitRate: 0,
+      throughput: 0,
+      window: { steps: 0, tokens: 0, busyMs: 0 },
+    }));
   }
 
   arrived(): void {}
@@ -61,44 +75,63 @@ export class SglangMetrics implements FaceMetrics {
     series.promptTokens += generation.promptTokens;
     series.generationTokens += outcome.generatedTokens;
     series.endToEnd.observe((outcome.atMs - generation.input.arrivedAtMs) / 1000);
-    this.cachedTokens += outcome.cachedTokens;
+    this.cachedTokens += generation.cachedTokens ?? 0;
   }
 
   answered(): void {}
 
-  onAdmitted(request: EngineRequest, atMs: number, cachedTokens: number): void {
-    this.hitRate = cachedTokens / request.promptTokens;
+  onAdmitted(rank: number, request: EngineRequest, atMs: number, cachedTokens: number): void {
+    this.ranks[rank]!.hitRate = cachedTokens / request.promptTokens;
     if (request instanceof Generation) this.queueTime.observe((atMs - request.input.arrivedAtMs) / 1000);
   }
 
-  onStep({ decodeSequences, startMs, endMs }: StepReport): void {
+  onStep(rank: number, { decodeSequences, startMs, endMs }: StepReport): void {
     if (decodeSequences === 0) return;
-    const { window } = this;
+    const of = this.ranks[rank]!;
+    const { window } = of;
     window.steps += 1;
     window.tokens += decodeSequences;
     window.busyMs += endMs - startMs;
     if (window.steps < THROUGHPUT_STEPS) return;
-    this.throughput = window.busyMs > 0 ? (window.tokens / window.busyMs) * 1000 : 0;
-    this.window = { steps: 0, tokens: 0, busyMs: 0 };
+    of.throughput = window.busyMs > 0 ? (window.tokens / window.busyMs) * 1000 : 0;
+    of.window = { steps: 0, tokens: 0, busyMs: 0 };
   }
 
   render(): string {
-    const stats = this.options.core().stats();
-    const { blockSize } = engineLimits(this.options.plan);
+    const { ranks, transfer } = this.context();
+    const { blockSize } = engineLimits(this.plan);
     const out = new Exposition();
-    const ranked = labels({ ...this.engine, moe_ep_rank: 0, pp_rank: 0, tp_rank: 0 });
     const own = labels(this.engine);
-    const gauge = (name: string, help: string, value: number): void => out.gauge(`sglang:${name}`, help, [[ranked, value]]);
-    gauge('max_total_num_tokens', 'Tokens that the KV cache holds.', stats.totalBlocks * blockSize);
-    gauge('num_running_reqs', 'Requests in the batch.', stats.running);
-    gauge('num_queue_reqs', 'Requests that wait.', stats.waiting);
-    gauge('gen_throughput', 'Tokens generated per second.', stats.running === 0 ? 0 : this.throughput);
-    gauge('cache_hit_rate', 'Share of the last prompt that was cached.', this.hitRate);
-    gauge('token_usage', 'Share of the KV cache in use, 0 to 1.', stats.kvUsage);
-    gauge('num_used_tokens', 'Tokens in use in the KV cache.', stats.usedBlocks * blockSize);
+    const rankLabels = (rank: number): string => {
+      // The label that recorded families about one rank have; one rank alone has none.
+      const of = { ...this.engine, moe_ep_rank: 0, pp_rank: 0, tp_rank: 0 };
+      return labels(ranks.length > 1 ? { dp_rank: rank, ...of } : of);
+    };
+    const waiting = transfer?.waiting() ?? { forDecode: 0, forTransfer: 0 };
+    for (const { index, core } of ranks) {
+      const stats = core.stats();
+      const { hitRate, throughput } = this.ranks[index]!;
+      const gauge = (name: string, help: string, value: number): void =>
+        out.gauge(`sglang:${name}`, help, [[rankLabels(index), value]]);
+      const prefill = transfer?.role === 'prefill' && index === 0 ? waiting : { forDecode: 0, forTransfer: 0 };
+      gauge('max_total_num_tokens', 'Tokens that the KV cache holds.', stats.totalBlocks * blockSize);
+      gauge('num_running_reqs', 'Requests in the batch.', stats.running);
+      gauge('num_queue_reqs', 'Requests that wait.', stats.waiting - stats.remoteLoads.wanted - stats.remoteLoads.underway);
+      gauge('gen_throughput', 'Tokens generated per second.', stats.running === 0 ? 0 : throughput);
+      gauge('cache_hit_rate', 'Share of the last prompt that was cached.', hitRate);
+      gauge('token_usage', 'Share of the KV cache in use, 0 to 1.', stats.kvUsage);
+      gauge('num_used_tokens', 'Tokens in use in the KV cache.', stats.usedBlocks * blockSize);
+      gauge('num_prefill_bootstrap_queue_reqs', 'Requests that wait for decode to come.', prefill.forDecode);
+      gauge('num_prefill_inflight_queue_reqs', 'Requests whose KV decode has not received yet.', prefill.forTransfer);
+      gauge('num_decode_prealloc_queue_reqs', 'Requests that wait for memory.', stats.remoteLoads.wanted);
+      gauge('num_decode_transfer_queue_reqs', 'Requests that wait for their KV.', stats.remoteLoads.underway);
+    }
     const split = [...this.byStreaming].map(
       ([streams, series]) =>
-        [labels({ engine_type: 'unified', is_streaming: String(streams), model_name: this.engine.model_name }), series] as const,
+        [
+          labels({ engine_type: this.engine.engine_type, is_streaming: String(streams), model_name: this.engine.model_name }),
+          series,
+        ] as const,
     );
     out.counter(
       'sglang:prompt_tokens',
@@ -130,7 +163,7 @@ export class SglangMetrics implements FaceMetrics {
       split.map(([text, series]) => [text, series.endToEnd]),
     );
     out.histogram('sglang:inter_token_latency_seconds', 'From token to token.', [[own, this.interTokenLatency]]);
-    out.histogram('sglang:queue_time_seconds', 'From arrival to the first step.', [[ranked, this.queueTime]]);
+    out.histogram('sglang:queue_time_seconds', 'From arrival to the first step.', [[rankLabels(0), this.queueTime]]);
     return out.text();
   }
 

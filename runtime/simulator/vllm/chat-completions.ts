@@ -1,3 +1,4 @@
+import { chooseRank, type EngineRank } from '../engine-rank';
 import type { FaceContext } from '../face-context';
 import type { Generation, GenerationInput } from '../generation';
 import { type Exchange, type Handler, openEventStream, sendEvent, sendJson } from '../http/exchange';
@@ -10,10 +11,11 @@ import { CHAT_SCHEMA, chatPrompt, checkToolsAndFormat } from './chat-request';
 import type { VllmDialect } from './dialect';
 import { chatLogprob } from './logprobs';
 import { answerErrors, resolveModel } from './models';
-import { checkLogprobs, readSalt, readSampling, readStreaming, type Streaming } from './sampling';
+import { prepareHandOff } from './prepare-hand-off';
+import { checkLogprobs, readSalt, readSampling, readStreaming, readTenant, type Streaming } from './sampling';
 import { countTokens, finalUsage, runningUsage, wholeUsage } from './usage';
 import { readBody } from './validation';
-import { ENGINE_DEAD, sendError } from './vllm-error';
+import { ENGINE_DEAD, LOAD_FAILED, sendError, type VllmError } from './vllm-error';
 
 /** One chat request whose answer is under way. */
 interface Chat {
@@ -44,10 +46,12 @@ export function chatCompletions(context: FaceContext, dialect: VllmDialect, fing
     const model = resolveModel(context, dialect, body.model);
     const promptIds = chatPrompt(body, context, dialect);
     const id = requestId('chatcmpl', exchange, context);
-    const inputs = chatInputs(body, promptIds, context, dialect, {
+    const rank = chooseRank(context.ranks, request.headers);
+    const inputs = chatInputs(body, promptIds, context, rank, dialect, {
       streams: streaming.streams,
       ...(model.adapter === undefined ? {} : { adapter: model.adapter }),
       ...(salt === undefined ? {} : { salt }),
+      ...readTenant(body),
       id,
     });
     const chat: Chat = {
@@ -69,8 +73,9 @@ function chatInputs(
   body: JsonObject,
   promptIds: readonly number[],
   context: FaceContext,
+  rank: EngineRank,
   dialect: VllmDialect,
-  common: Pick<GenerationInput, 'id' | 'streams' | 'adapter' | 'salt'>,
+  common: Pick<GenerationInput, 'id' | 'streams' | 'adapter' | 'salt' | 'tenant'>,
 ): readonly GenerationInput[] {
   const { core, tokenizer, limits, writer, random, clock } = context;
   const wanted = numberOf(body.max_completion_tokens ?? body.max_tokens);
@@ -80,8 +85,9 @@ function chatInputs(
     endOfText: tokenizer.endOfText,
     dialect,
   });
-  return Array.from({ length: sampling.choices }, (_, choice) => ({
+  const inputOf = (choice: number): GenerationInput => ({
     ...common,
+    rank: rank.index,
     id: `${common.id}-${choice}`,
     promptIds,
     answer: writer.write(sampling.limits, answerRandom(random, promptIds, sampling.seed, sampling.isGreedy, choice)),
@@ -90,7 +96,10 @@ function chatInputs(
     maxTokens: sampling.limits.maxTokens,
     choice,
     choices: sampling.choices,
-  }));
+  });
+  return Array.from({ length: sampling.choices }, (_, choice) =>
+    prepareHandOff(context, rank, inputOf(choice), body.kv_transfer_params),
+  );
 }
 
 /** The answer in one piece. */
@@ -99,6 +108,7 @@ function whole(chat: Chat): ChoicesSink {
   return {
     onToken: () => undefined,
     onCrash: () => sendError(response, ENGINE_DEAD, dialect),
+    onLoadFailed: () => sendError(response, LOAD_FAILED, dialect),
     onDone(generations) {
       const choices = generations.map(({ input: { answer } }, index) => {
         const tokens = Array.from({ length: answer.length }, (_, i) => answer.token(i));
@@ -136,11 +146,12 @@ function whole(chat: Chat): ChoicesSink {
           countTokens(generations.slice(0, 1), outputTokens(generations)),
           dialect,
           context.plan.reportsCachedTokens,
+          'chat',
         ),
         prompt_logprobs: null,
         prompt_token_ids: chat.returnsTokenIds ? chat.promptIds : null,
         ...(dialect.isRecent ? { prompt_text: null } : {}),
-        kv_transfer_params: null,
+        kv_transfer_params: generations[generations.length - 1]?.input.handOff?.params?.() ?? null,
         ...(dialect.isRecent ? { ec_transfer_params: null, metrics: null } : {}),
       });
     },
@@ -176,6 +187,12 @@ function streamed(chat: Chat, choices: number): ChoicesSink {
         }),
       );
     }
+  };
+
+  const fail = (error: VllmError): void => {
+    sendEvent(response, error.eventData);
+    sendEvent(response, '[DONE]');
+    response.end();
   };
 
   return {
@@ -224,10 +241,7 @@ function streamed(chat: Chat, choices: number): ChoicesSink {
       sendEvent(response, '[DONE]');
       response.end();
     },
-    onCrash() {
-      sendEvent(response, ENGINE_DEAD.eventData);
-      sendEvent(response, '[DONE]');
-      response.end();
-    },
+    onCrash: () => fail(ENGINE_DEAD),
+    onLoadFailed: () => fail(LOAD_FAILED),
   };
 }

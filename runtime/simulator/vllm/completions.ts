@@ -1,4 +1,5 @@
 import type { AnswerToken } from '../answer/answer-writer';
+import { chooseRank } from '../engine-rank';
 import type { FaceContext } from '../face-context';
 import type { Generation, GenerationInput } from '../generation';
 import { type Exchange, type Handler, openEventStream, sendEvent, sendJson } from '../http/exchange';
@@ -10,10 +11,11 @@ import { checkPhase, checkPromptLength, checkVocabulary, requestId } from './adm
 import type { VllmDialect } from './dialect';
 import { completionLogprobs, promptLogprobs } from './logprobs';
 import { answerErrors, resolveModel } from './models';
-import { checkLogprobs, readSalt, readSampling, readStreaming, SAMPLING_FIELDS, type Streaming } from './sampling';
+import { prepareHandOff } from './prepare-hand-off';
+import { checkLogprobs, readSalt, readSampling, readStreaming, readTenant, SAMPLING_FIELDS, type Streaming } from './sampling';
 import { countTokens, finalUsage, runningUsage, wholeUsage } from './usage';
 import { brokenRule, readBody } from './validation';
-import { badRequest, ENGINE_DEAD, sendError } from './vllm-error';
+import { badRequest, ENGINE_DEAD, LOAD_FAILED, sendError, type VllmError } from './vllm-error';
 
 /** `max_tokens` of the completions API when the client gives none. */
 const DEFAULT_MAX_TOKENS = 16;
@@ -53,14 +55,18 @@ export function completions(context: FaceContext, dialect: VllmDialect, fingerpr
     const asked = numberOf(body.max_tokens) ?? DEFAULT_MAX_TOKENS;
     const hidesAnswer = echoes && asked === 0;
     const id = requestId('cmpl', exchange, context);
-    const inputs = prompts.flatMap((prompt, at) =>
+    const rank = chooseRank(context.ranks, request.headers);
+    const planned = prompts.flatMap((prompt, at) =>
       completionInputs(body, prompt, hidesAnswer ? 1 : asked, context, dialect, {
+        rank: rank.index,
         id: `${id}-${at}`,
         streams: streaming.streams,
         ...(model.adapter === undefined ? {} : { adapter: model.adapter }),
         ...(salt === undefined ? {} : { salt }),
+        ...readTenant(body),
       }),
     );
+    const inputs = planned.map((input) => prepareHandOff(context, rank, input, body.kv_transfer_params));
     const completion: Completion = {
       context,
       dialect,
@@ -107,7 +113,7 @@ function completionInputs(
   wanted: number,
   { core, tokenizer, limits, writer, random, clock }: FaceContext,
   dialect: VllmDialect,
-  common: Pick<GenerationInput, 'id' | 'streams' | 'adapter' | 'salt'>,
+  common: Pick<GenerationInput, 'id' | 'rank' | 'streams' | 'adapter' | 'salt' | 'tenant'>,
 ): readonly GenerationInput[] {
   checkPromptLength({ tokens: ids.length, isText, wanted }, core.maxTokens, dialect);
   const sampling = readSampling(body, core.maxTokens - ids.length, wanted, {
@@ -151,6 +157,7 @@ function whole(completion: Completion): ChoicesSink {
   return {
     onToken: () => undefined,
     onCrash: () => sendError(response, ENGINE_DEAD, dialect),
+    onLoadFailed: () => sendError(response, LOAD_FAILED, dialect),
     onDone(generations) {
       const choices = generations.map((generation, index) => {
         const { answer, promptIds } = generation.input;
@@ -180,8 +187,8 @@ function whole(completion: Completion): ChoicesSink {
         choices,
         service_tier: null,
         system_fingerprint: dialect.isRecent ? completion.fingerprint : null,
-        usage: wholeUsage(counts(completion, generations), dialect, context.plan.reportsCachedTokens),
-        kv_transfer_params: null,
+        usage: wholeUsage(counts(completion, generations), dialect, context.plan.reportsCachedTokens, 'completions'),
+        kv_transfer_params: generations[completion.choicesPerPrompt - 1]?.input.handOff?.params?.() ?? null,
         ...(dialect.isRecent ? { ec_transfer_params: null, metrics: null } : {}),
       });
     },
@@ -197,6 +204,12 @@ function streamed(completion: Completion, choices: number): ChoicesSink {
   const usage = (generation: Generation, tokens: number): object => {
     if (streaming.continuousUsage) return { usage: runningUsage(countTokens([generation], tokens), dialect, 'completions') };
     return dialect.isRecent ? {} : { usage: null };
+  };
+
+  const fail = (error: VllmError): void => {
+    sendEvent(response, error.eventData);
+    sendEvent(response, '[DONE]');
+    response.end();
   };
 
   return {
@@ -247,10 +260,7 @@ function streamed(completion: Completion, choices: number): ChoicesSink {
       sendEvent(response, '[DONE]');
       response.end();
     },
-    onCrash() {
-      sendEvent(response, ENGINE_DEAD.eventData);
-      sendEvent(response, '[DONE]');
-      response.end();
-    },
+    onCrash: () => fail(ENGINE_DEAD),
+    onLoadFailed: () => fail(LOAD_FAILED),
   };
 }

@@ -34,6 +34,7 @@ export const SAMPLING_FIELDS: BodySchema['fields'] = {
   return_token_ids: 'bool',
   cache_salt: 'string',
   user: 'string',
+  kv_transfer_params: 'object',
 };
 
 /** What a request asks of sampling. */
@@ -129,6 +130,11 @@ export function readSampling(body: JsonObject, room: number, wanted: number | un
       includeStopInOutput: body.include_stop_str_in_output === true,
     },
   };
+}
+
+/** `user`, which stands for the tenant. */
+export function readTenant({ user }: JsonObject): { readonly tenant?: string } {
+  return typeof user === 'string' && user !== '' ? { tenant: user } : {};
 }
 
 /** @throws VllmError when more logprobs are asked for than the engine gives. */

@@ -6,7 +6,7 @@ export interface TokenCounts {
   readonly prompt: number;
   readonly completion: number;
   readonly cached: number;
-  /** Prompt tokens in blocks that the request added to the prefix cache. */
+  /** Prompt tokens in blocks that the request added to the prefix cache by its own computation. */
   readonly created: number;
 }
 
@@ -15,8 +15,10 @@ export function countTokens(firsts: readonly Generation[], completion: number): 
   let [prompt, cached, created] = [0, 0, 0];
   for (const { promptTokens, cachedTokens = 0, input } of firsts) {
     prompt += promptTokens;
-    cached += cachedTokens;
-    created += Math.max(0, Math.floor(promptTokens / input.blockSize) * input.blockSize - cachedTokens);
+    // Recorded: of several prompts, only the last one's count.
+    cached = cachedTokens;
+    const isFetched = input.handOff?.cachedTokens !== undefined;
+    if (!isFetched) created += Math.max(0, Math.floor(promptTokens / input.blockSize) * input.blockSize - cachedTokens);
   }
   return { prompt, completion, cached, created };
 }
@@ -26,14 +28,20 @@ function counts({ prompt, completion }: TokenCounts): object {
 }
 
 /** `usage` of an answer in one piece. */
-export function wholeUsage(tokens: TokenCounts, dialect: VllmDialect, reportsCached: boolean): object {
+export function wholeUsage(
+  tokens: TokenCounts,
+  dialect: VllmDialect,
+  reportsCached: boolean,
+  endpoint: 'chat' | 'completions',
+): object {
   if (!dialect.isRecent) {
     return {
       ...counts(tokens),
       prompt_tokens_details: reportsCached && tokens.cached > 0 ? { cached_tokens: tokens.cached } : null,
     };
   }
-  const details = { cached_tokens: tokens.cached, created_cache_tokens: tokens.created, multimodal_tokens: null };
+  const created = endpoint === 'chat' ? tokens.created : null;
+  const details = { cached_tokens: tokens.cached, created_cache_tokens: created, multimodal_tokens: null };
   return { ...counts(tokens), prompt_tokens_details: reportsCached ? details : null, completion_tokens_details: null };
 }
 

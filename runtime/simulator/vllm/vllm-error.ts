@@ -53,6 +53,9 @@ export const ENGINE_DEAD = new VllmError(
   'InternalServerError',
 );
 
+/** What a request gets whose KV did not arrive. */
+export const LOAD_FAILED = new VllmError(500, 'Internal server error', 'InternalServerError');
+
 export const SHUTTING_DOWN = new VllmError(500, 'cannot schedule new futures after shutdown', 'InternalServerError');
 
 export function sendError(response: ServerResponse, error: VllmError, dialect: VllmDialect): void {

@@ -10,7 +10,7 @@ import { detokenize, tokenize } from './tokenize';
 
 /** vLLM's API server, as far as it is simulated. */
 export function vllmFace(context: FaceContext): Face {
-  const { plan, core } = context;
+  const { plan, ranks } = context;
   const dialect = vllmDialect(plan.version);
   const configuration = createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 8);
   const fingerprint = `vllm-${dialect.version}-${configuration}`;
@@ -34,7 +34,7 @@ export function vllmFace(context: FaceContext): Face {
       '/detokenize': { POST: detokenize(context, dialect) },
       '/reset_prefix_cache': {
         POST: ({ response }) => {
-          core.resetPrefixCache();
+          for (const { core } of ranks) core.resetPrefixCache();
           if (dialect.isRecent) sendJson(response, 200, { success: true });
           else sendText(response, 200, '');
         },

@@ -339,3 +339,88 @@ class LateClock implements Clock {
     return this.clock.after(delayMs + (this.state % 26), callback);
   }
 }
+
+describe('any mix of remote KV that arrives, fails or is missing, and of blocks that outlive their request', () => {
+  const mix = fc.array(
+    fc.record({
+      atMs: fc.integer({ min: 0, max: 120 }),
+      promptTokens: fc.integer({ min: 1, max: 60 }),
+      outputTokens: fc.integer({ min: 1, max: 20 }),
+      prefix: fc.nat(3),
+      abortAtMs: fc.option(fc.integer({ min: 0, max: 300 }), { nil: undefined }),
+      fetch: fc.option(
+        fc.record({
+          takesMs: fc.nat(80),
+          result: fc.constantFrom('arrived' as const, 'failed' as const, 'missing' as const),
+          share: fc.double({ min: 0, max: 1, noNaN: true }),
+        }),
+        { nil: undefined },
+      ),
+      holdsMs: fc.option(fc.nat(200), { nil: undefined }),
+    }),
+    { minLength: 1, maxLength: 20 },
+  );
+
+  it('ends every request once, with all its tokens or none too many, and gives every block back', () => {
+    fc.assert(
+      fc.property(mix, fc.option(fc.integer({ min: 0, max: 400 }), { nil: undefined }), (requests, killAtMs) => {
+        const clock = new VirtualClock();
+        const core = new EngineCore({ ...SMALL_CORE, clock });
+        const ends: (string | undefined)[] = requests.map(() => undefined);
+        requests.forEach((load, index) => {
+          const trace: LoadTrace = { tokens: [] };
+          const request = requestOf(load as LoadRequest, index, trace);
+          const { fetch, holdsMs } = load;
+          clock.after(load.atMs, () => {
+            let isCancelled = false;
+            const submission = core.submit({
+              ...request,
+              ...(holdsMs === undefined ? {} : { retainsBlocks: true }),
+              ...(fetch === undefined
+                ? {}
+                : {
+                    remoteKv: {
+                      tokens: () => Math.floor(load.promptTokens * fetch.share),
+                      fetch: (tokens, done) => {
+                        expect(tokens).toBeGreaterThanOrEqual(1);
+                        if (fetch.takesMs === 0) done(fetch.result);
+                        else clock.after(fetch.takesMs, () => !isCancelled && done(fetch.result));
+                      },
+                      cancel: () => {
+                        isCancelled = true;
+                      },
+                    },
+                  }),
+              onEnd(outcome) {
+                expect(ends[index]).toBeUndefined();
+                ends[index] = outcome.kind;
+                request.onEnd(outcome);
+                expect(outcome.retained !== undefined).toBe(outcome.kind === 'finished' && holdsMs !== undefined);
+                if (outcome.retained !== undefined) {
+                  expect(outcome.retained.tokens).toBe(load.promptTokens + load.outputTokens - 1);
+                  clock.after(holdsMs!, () => outcome.retained!.release());
+                }
+                if (outcome.kind === 'finished') expect(trace.tokens).toHaveLength(load.outputTokens);
+              },
+            });
+            if (load.abortAtMs !== undefined) clock.after(Math.max(0, load.abortAtMs - load.atMs), () => submission.abort());
+          });
+        });
+        if (killAtMs !== undefined) clock.after(killAtMs, () => core.kill());
+        clock.runToEnd(100_000);
+        const stats = core.stats();
+        expect(ends).not.toContain(undefined);
+        expect(stats).toMatchObject({
+          running: 0,
+          waiting: 0,
+          usedBlocks: 0,
+          retainedBlocks: 0,
+          remoteLoads: { wanted: 0, underway: 0, arrived: 0 },
+        });
+        expect(stats.finished + stats.aborted + stats.killed + stats.loadFailed).toBe(requests.length);
+        expect(stats.arrivedTokens).toBeLessThanOrEqual(stats.remoteTokens);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -278,6 +278,45 @@ describe("a booster's children", () => {
     expect(JSON.stringify(engine)).toContain('http://localhost:9000/metrics');
   });
 
+  it.each([
+    [
+      {},
+      ['--port', '8100', '--engine', 'vllm', '--engine-base-url', 'http://localhost:8000', '--engine-metrics-path', '/metrics'],
+    ],
+    [
+      { RUNTIME_PORT: '9100', RUNTIME_URL: 'http://engine:1', RUNTIME_METRICS_PATH: '/m' },
+      ['--port', '9100', '--engine', 'vllm', '--engine-base-url', 'http://engine:1', '--engine-metrics-path', '/m'],
+    ],
+    [
+      { RUNTIME_PORT: 'many' },
+      ['--port', '8100', '--engine', 'vllm', '--engine-base-url', 'http://localhost:8000', '--engine-metrics-path', '/metrics'],
+    ],
+  ])('have a runtime container that is steered by variables: %j', (variables, args) => {
+    const env = Object.entries(variables).map(([name, value]) => ({ name, value }));
+    const { spec } = childrenOf(booster({ env })).serving;
+    const [runtime] = spec.template.roles[0]!.entryTemplate.spec!.containers;
+    expect(runtime!.args).toEqual([...args, '--pod', '$(POD_NAME).$(NAMESPACE)', '--model', 'test-model']);
+    expect(runtime!.ports).toMatchObject([{ containerPort: Number(args[1]) }]);
+  });
+
+  it('give a container a minute to come back, and leave recovery and rollout to the defaults of the kind', () => {
+    const expansion = expansionOf(booster());
+    if (expansion.kind !== 'expanded') throw new Error('not expanded');
+    const { spec } = boosterChildren(expansion)[0] as { readonly spec: Readonly<Record<string, unknown>> };
+    expect(spec.template).toMatchObject({
+      restartGracePeriodSeconds: 60,
+      gangPolicy: { minRoleReplicas: { leader: 1 } },
+      roles: [{ name: 'leader', replicas: 1, workerReplicas: 0 }],
+    });
+    expect(spec).not.toHaveProperty('recoveryPolicy');
+    expect(spec).not.toHaveProperty('rolloutStrategy');
+  });
+
+  it('serve under the name of the booster where no worker names one', () => {
+    expect(childrenOf(booster()).server.spec.model).toBe('test-model');
+    expect(childrenOf(booster(server({ config: { 'served-model-name': 'm' } }))).server.spec.model).toBe('m');
+  });
+
   it('give the downloader four variables, and only literal ones', () => {
     const env = [
       { name: 'MS_REVISION', value: 'v1' },

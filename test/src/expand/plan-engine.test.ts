@@ -217,6 +217,72 @@ describe('vLLM flags', () => {
   });
 });
 
+describe('how an engine hands KV over', () => {
+  const vllm = (config: object | string, env: Readonly<Record<string, string>> = {}) =>
+    planEngine(
+      podOf({
+        image: VLLM,
+        args: ['m', '--kv-transfer-config', typeof config === 'string' ? config : JSON.stringify(config)],
+        env: Object.entries(env).map(([name, value]) => ({ name, value })),
+      }),
+      NOTHING,
+    )?.kvTransfer;
+
+  it.each<[object | string, Readonly<Record<string, string>>, EnginePlan['kvTransfer']]>([
+    [
+      { kv_connector: 'NixlConnector', kv_role: 'kv_producer' },
+      {},
+      { connector: 'nixl', sideChannelPort: 5600, leaseSeconds: 30, onLoadFailure: 'fail' },
+    ],
+    [
+      {
+        kv_connector: 'NixlConnector',
+        kv_load_failure_policy: 'recompute',
+        kv_connector_extra_config: { kv_lease_duration: 60 },
+      },
+      { VLLM_NIXL_SIDE_CHANNEL_PORT: '5700' },
+      { connector: 'nixl', sideChannelPort: 5700, leaseSeconds: 60, onLoadFailure: 'recompute' },
+    ],
+    [
+      { kv_connector: 'MooncakeConnector', kv_role: 'kv_consumer' },
+      { VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT: '120' },
+      { connector: 'mooncake', isProducer: false, bootstrapPort: 8998, abortSeconds: 120, onLoadFailure: 'fail' },
+    ],
+    [
+      { kv_connector: 'LMCacheConnectorV1' },
+      { LMCACHE_REMOTE_URL: 'redis://kv:6379', LMCACHE_CHUNK_SIZE: '128' },
+      { connector: 'store', store: 'redis://kv:6379', chunkTokens: 128 },
+    ],
+    [{ kv_connector: 'LMCacheConnectorV1' }, {}, undefined],
+    [
+      { kv_connector: 'ExampleConnector', kv_connector_extra_config: { shared_storage_path: '/kv' } },
+      {},
+      { connector: 'store', store: '/kv' },
+    ],
+    [{ kv_connector: 'P2pNcclConnector' }, {}, undefined],
+    ['no JSON', {}, undefined],
+    ['[]', {}, undefined],
+  ])('%j of vLLM with %j', (config, env, expected) => {
+    expect(vllm(config, env)).toEqual(expected);
+  });
+
+  it.each<[string[], EnginePlan['kvTransfer']]>([
+    [['--disaggregation-mode', 'prefill'], { connector: 'sglang', role: 'prefill', bootstrapPort: 8998 }],
+    [
+      ['--disaggregation-mode', 'decode', '--disaggregation-bootstrap-port', '9000'],
+      { connector: 'sglang', role: 'decode', bootstrapPort: 9000 },
+    ],
+    [['--disaggregation-mode', 'null'], undefined],
+    [[], undefined],
+  ])('%j of SGLang', (args, expected) => {
+    const container = {
+      image: 'lmsysorg/sglang:latest',
+      command: ['python3', '-m', 'sglang.launch_server', '--model', 'm', ...args],
+    };
+    expect(planEngine(podOf(container), NOTHING)?.kvTransfer).toEqual(expected);
+  });
+});
+
 describe('SGLang flags', () => {
   it.each<[string[], Partial<EnginePlan>]>([
     [

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../src/api/meta';
 import { podChanges } from '../../../src/expand';
-import { comesToRest, leaving, names, podsOf, SmallCluster, template } from '../../helpers/small-cluster';
+import { comesToRest, leaving, names, pending, podsOf, SmallCluster, template } from '../../helpers/small-cluster';
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -110,6 +110,30 @@ describe('a rolling update', () => {
     expect(cluster.pods.filter((pod) => pod.spec.containers[0]!.image === 'v1').map((pod) => pod.metadata.name)).toEqual([
       'ms-0-r-0-0',
     ]);
+  });
+});
+
+describe("the rolling budget of Kthena's vectors", () => {
+  const roles = (image: string) => [{ name: 'r', entryTemplate: template(image) }];
+  const rollout = (rollingUpdateConfiguration: Spec) => ({
+    rolloutStrategy: { type: 'ServingGroupRollingUpdate', rollingUpdateConfiguration },
+  });
+
+  it('of 4 groups and 2 unavailable goes 3 and 2, none while both start, and 1 when one of them is ready', () => {
+    const updated = serving({ replicas: 4, ...rollout({ maxUnavailable: 2 }) }, roles('v2'));
+    const old = podsOf(serving({ replicas: 4 }, roles('v1')));
+    const started = podsOf(updated);
+    expect(names(podChanges(updated, old).remove)).toEqual(['ms-3-r-0-0', 'ms-2-r-0-0']);
+    expect(podChanges(updated, [old[0]!, old[1]!, pending(started[2]!), pending(started[3]!)]).remove).toEqual([]);
+    expect(names(podChanges(updated, [old[0]!, old[1]!, started[2]!, pending(started[3]!)]).remove)).toEqual(['ms-1-r-0-0']);
+  });
+
+  it('of 5 groups and a partition of 3 only 4 and 3 change', () => {
+    const cluster = new SmallCluster();
+    cluster.pods = podsOf(serving({ replicas: 5 }, roles('v1')));
+    cluster.settle(serving({ replicas: 5, ...rollout({ partition: 3 }) }, roles('v2')));
+    const images = cluster.pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]!.image}`);
+    expect(images.toSorted()).toEqual(['v1', 'v1', 'v1', 'v2', 'v2'].map((image, i) => `ms-${i}-r-0-0 ${image}`));
   });
 });
 

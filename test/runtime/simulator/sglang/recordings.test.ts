@@ -43,44 +43,44 @@ const COVERED = [
   'err_unknown_path',
   'err_wrong_content_type',
   'err_wrong_method',
+  'generate',
+  'generate_batch',
+  'generate_bootstrap_fields_ignored',
+  'generate_ids',
+  'generate_rid',
+  'generate_stream',
+  'err_generate_missing',
+  'err_generate_too_long',
+  'abort_request',
+  'chat_logprobs',
+  'cmpl_echo_logprobs',
+  'embeddings_error',
+  'err_invalid_json',
+  'err_missing_messages',
+  'load_lora_disabled',
+  'get_get_load',
+  'get_model_info',
+  'get_get_model_info',
+  'get_server_info',
+  'get_get_server_info',
+  'get_v1_loads',
   'flush_cache',
 ] as const;
 
-/** What is left for SGLang's complete face. */
+/** Everything else that was recorded, by why it is not compared. */
 const NOT_COVERED: Readonly<Record<string, readonly string[]>> = {
-  'the native API is not simulated': [
-    'generate',
-    'generate_batch',
-    'generate_bootstrap_fields_ignored',
-    'generate_ids',
-    'generate_rid',
-    'generate_stream',
-    'abort_request',
-    'err_generate_missing',
-    'err_generate_too_long',
-  ],
-  'logprobs are not simulated': ['chat_logprobs', 'cmpl_echo_logprobs'],
-  'the Anthropic, Responses and embedding APIs are not simulated': [
-    'messages',
-    'messages_stream',
-    'responses',
-    'embeddings_error',
-  ],
-  'the description of the server and its load are not simulated': [
-    'get_get_load',
-    'get_get_model_info',
-    'get_get_server_info',
-    'get_model_info',
-    'get_openapi.json',
-    'get_server_info',
-    'get_v1_loads',
-    'v1_loads_under_load',
-  ],
-  'LoRA loading is not simulated': ['load_lora_disabled'],
-  "the error quotes the server's own source files": ['err_invalid_json', 'err_missing_messages'],
-  'a token out of the vocabulary ended the recorded server': ['err_bad_token'],
+  'the Anthropic and Responses APIs are not simulated': ['messages', 'messages_stream', 'responses'],
+  'the description of the whole API is not simulated': ['get_openapi.json'],
+  'recorded without the request': ['v1_loads_under_load'],
+  'ends the server: compared below': ['err_bad_token'],
   'compared below': ['get_metrics', 'metrics_load', 'metrics_after_load', 'metrics_after_abort'],
 };
+
+/** Their messages go on with the server's own source files. */
+const QUOTES_SOURCE = new Set(['err_invalid_json', 'err_missing_messages']);
+
+/** Descriptions of the server, of which those members are given that a plan knows. */
+const PARTIAL = new Set(['get_model_info', 'get_get_model_info', 'get_server_info', 'get_get_server_info', 'get_v1_loads']);
 
 /** The recorded prompt has tools with fields that the server's own types add; the stop string is one of the recorded words. */
 const COUNTS_DIFFER = new Set(['chat_tools_auto', 'cmpl_stop']);
@@ -115,6 +115,8 @@ describe('SGLang 0.5.23, exchange by exchange', () => {
     const [mine, theirs] = [actual.body.toString(), expected.body.toString()];
     if (expected.headers['content-type'] !== 'application/json') return expect(mine).toBe(theirs);
     const [body, wanted] = [JSON.parse(mine), JSON.parse(theirs)];
+    if (QUOTES_SOURCE.has(name)) return expect({ ...body, message: '' }).toEqual({ ...wanted, message: '' });
+    if (PARTIAL.has(name)) return comparePart(body, wanted, name);
     if (expected.status >= 400) return expect(body).toEqual(wanted);
     expect(shapeOf(body)).toEqual(shapeOf(wanted));
     expect([body.object, body.model, body.tokens, body.count]).toEqual([
@@ -125,8 +127,54 @@ describe('SGLang 0.5.23, exchange by exchange', () => {
     ]);
     if (!COUNTS_DIFFER.has(name)) expect(body.usage).toEqual(wanted.usage);
     expect(body.choices?.map(ending)).toEqual(wanted.choices?.map(ending));
+    for (const [i, one] of [wanted].flat().entries()) {
+      const { finish_reason, prompt_tokens, completion_tokens } = one.meta_info ?? {};
+      const answer = [body].flat()[i]!;
+      expect(answer.output_ids?.length).toBe(one.output_ids?.length);
+      expect(answer.meta_info ?? {}).toMatchObject(
+        one.meta_info === undefined ? {} : { finish_reason, prompt_tokens, completion_tokens },
+      );
+    }
+  });
+
+  it('ends without an answer at a token that the model does not have', async () => {
+    const victim = await startSimulated(
+      { engine: 'sglang', version: '0.5.23' },
+      { tokenizer: huggingFaceTokenizer(MODEL_FOLDER) },
+    );
+    expect((await sendRaw(victim.port, recording(FOLDER, 'err_bad_token').request)).status).toBe(0);
+    expect(await victim.exited).toEqual({ reason: 'the engine core died' });
   });
 });
+
+/** Each member is one of the recorded, of the recorded type, and those that say the same of both engines are equal. */
+function comparePart(body: Readonly<Record<string, unknown>>, wanted: Readonly<Record<string, unknown>>, path: string): void {
+  for (const [name, value] of Object.entries(body)) {
+    expect([path, name, name in wanted]).toEqual([path, name, true]);
+    const recorded = wanted[name];
+    if (Array.isArray(value)) {
+      for (const [i, element] of value.entries())
+        comparePart(element, (recorded as Record<string, unknown>[])[i]!, `${path}.${name}`);
+    } else if (typeof value === 'object' && value !== null) {
+      comparePart(value as Record<string, unknown>, recorded as Record<string, unknown>, `${path}.${name}`);
+    } else if (!OWN.has(name)) {
+      expect([path, name, value]).toEqual([path, name, recorded]);
+    }
+  }
+}
+
+/** Members that depend on the moment, on what was served before, or on flags that the plan of this test does not have. */
+const OWN = new Set([
+  'timestamp',
+  'cache_hit_rate',
+  'total_prefill_uncached_tokens',
+  'dtype',
+  'chunked_prefill_size',
+  'max_loras_per_batch',
+  'max_total_num_tokens',
+  'max_req_input_len',
+  'token_capacity',
+]);
 
 const ending = (choice: { readonly index: number; readonly finish_reason: unknown; readonly matched_stop: unknown }): unknown => [
   choice.index,

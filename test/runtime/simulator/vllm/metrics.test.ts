@@ -83,15 +83,10 @@ describe('/metrics', () => {
 describe('what metrics count, in virtual time', () => {
   const clock = new VirtualClock(1_800_000_000_000);
   const limits = engineLimits(PLAN);
-  const metrics: VllmMetrics = new VllmMetrics({
-    plan: PLAN,
-    limits,
-    numBlocks: 128,
-    clock,
-    core: () => core,
-    isRecent: true,
-    hasOldNames: false,
-  });
+  const metrics: VllmMetrics = new VllmMetrics(
+    { plan: PLAN, limits, numBlocks: 128, clock, isRecent: true, hasOldNames: false },
+    () => [{ index: 0, core }],
+  );
   const core: EngineCore = new EngineCore({
     clock,
     stepTime: { baseMs: 50, perPrefillTokenMs: 1, perSequenceMs: 0, perKvTokenMs: 0 },
@@ -102,9 +97,9 @@ describe('what metrics count, in virtual time', () => {
     maxLoras: 1,
     observer: {
       onAdmitted(request, atMs, cachedTokens) {
-        if (request instanceof Generation) Object.assign(request, { admittedAtMs: atMs, cachedTokens });
+        if (request instanceof Generation) Object.assign(request, { admittedAtMs: atMs, localTokens: cachedTokens });
       },
-      onStep: (step) => metrics.onStep(step),
+      onStep: (step) => metrics.onStep(0, step),
     },
   });
   const writer = new AnswerWriter(approximateTokenizer);
