@@ -27,6 +27,8 @@ export interface Leadership {
 export interface Secrets {
   /** @returns data of each matching Secret by `namespace/name`. */
   byLabel(key: string, value: string): ReadonlyMap<string, Readonly<Record<string, Buffer>>>;
+  /** Calls `listener` in a later turn after Secrets changed, once for changes that come together. @returns a function that ends it. */
+  changed(listener: () => void): () => void;
 }
 
 /** What the router is given: it reads, and writes nothing. */

@@ -18,6 +18,21 @@ export class SecretsView implements Secrets {
     }
     return found;
   }
+
+  changed(listener: () => void): () => void {
+    let delivery: NodeJS.Immediate | undefined;
+    const unlisten = this.store.listen((object) => {
+      if (object.kind !== 'Secret' || object.apiVersion !== 'v1') return;
+      delivery ??= setImmediate(() => {
+        delivery = undefined;
+        listener();
+      });
+    });
+    return () => {
+      unlisten();
+      if (delivery !== undefined) clearImmediate(delivery);
+    };
+  }
 }
 
 function decoded({ data, stringData }: Secret): Readonly<Record<string, Buffer>> {

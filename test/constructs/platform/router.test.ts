@@ -1,0 +1,99 @@
+import { Chart } from 'cdk8s';
+import { parse } from 'yaml';
+import { GitOpsApp, Router, type RouterProps, SecretRef } from '../../../constructs';
+import { synth } from '../../../constructs/testing';
+import type { PodTemplate } from '../../../constructs/workload/pod-template';
+import { decodeRouterConfig } from '../../../src/config/router-config';
+import { coreObjectProblems } from '../../helpers/core-object-problems';
+
+const ISSUER = { issuer: 'https://id.example.com/', jwksUri: 'https://id.example.com/jwks' };
+
+function routerOf(props: RouterProps) {
+  const app = new GitOpsApp();
+  const chart = new Chart(app, 'c', { namespace: 'system' });
+  const made = new Router(chart, 'r', { image: 'router:1.0', ...props });
+  const objects = synth(chart);
+  const { data } = objects.get('ConfigMap', made.name) as unknown as { readonly data: Readonly<Record<string, string>> };
+  const { template } = objects.get('Deployment', made.name).spec as { readonly template: PodTemplate };
+  const document = parse(data['routerConfiguration.yaml']!) as { readonly auth?: unknown };
+  return { made, chart, objects, template, document };
+}
+
+describe('who may ask a Router', () => {
+  it('is everybody, and it may read no Secret, unless something is said', () => {
+    const { objects, document, made } = routerOf({});
+    expect([document.auth, made.config.auth]).toEqual([undefined, undefined]);
+    expect(objects.ofKind('Role')).toEqual([]);
+  });
+
+  it('is who has a token of the issuer', () => {
+    const { document, made } = routerOf({ jwt: { ...ISSUER, audiences: ['llm'], claims: { tenant: 'org', models: 'models' } } });
+    expect(document.auth).toEqual({ ...ISSUER, audiences: ['llm'], claims: { tenant: 'org', models: 'models' } });
+    expect(made.config.auth).toMatchObject({ required: true, claims: { user: 'sub' }, jwks: { minRefreshMs: 30_000 } });
+    expect(decodeRouterConfig(document)).toEqual({ kind: 'valid', config: made.config });
+  });
+
+  it('is who has a key of the Secrets that are named, on which alone it has rights', () => {
+    const { document, objects } = routerOf({ apiKeys: { secrets: ['team-a', 'team-b'], header: 'x-team-key' } });
+    expect(document.auth).toEqual({ apiKeys: { secrets: ['system/team-a', 'system/team-b'], header: 'x-team-key' } });
+    expect(objects.get('Role', 'kvasir-router')).toMatchObject({
+      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['team-a', 'team-b'], verbs: ['get', 'list', 'watch'] }],
+    });
+    expect(objects.get('RoleBinding', 'kvasir-router')).toMatchObject({
+      roleRef: { kind: 'Role', name: 'kvasir-router' },
+      subjects: [{ kind: 'ServiceAccount', name: 'kvasir-router', namespace: 'system' }],
+    });
+    expect(JSON.stringify(objects.get('ClusterRole', 'system:kvasir-router'))).not.toContain('secrets');
+    expect(objects.ofKind('Secret')).toEqual([]);
+    expect(objects.all.flatMap(coreObjectProblems)).toEqual([]);
+    expect(Router.apiKeySecretLabels).toEqual({ 'kvasir.dev/api-keys': 'true' });
+  });
+
+  it('may be said in the configuration too, which props add to', () => {
+    const { document } = routerOf({
+      config: { auth: { ...ISSUER, required: false, clockSkewMs: 0 } },
+      apiKeys: { secrets: ['keys'] },
+    });
+    expect(document.auth).toEqual({ ...ISSUER, required: false, clockSkewMs: 0, apiKeys: { secrets: ['system/keys'] } });
+  });
+
+  it('is told by an issuer with a certificate of its own, whose authorities are mounted and may change', () => {
+    const { document, template } = routerOf({ jwt: { ...ISSUER, caCertificate: SecretRef.existing('corp-ca', 'ca.pem') } });
+    expect(document.auth).toMatchObject({ jwks: { caFile: '/etc/jwks/ca.crt' } });
+    expect(template.spec.volumes).toContainEqual({
+      name: 'jwks',
+      projected: { sources: [{ secret: { name: 'corp-ca', items: [{ key: 'ca.pem', path: 'ca.crt' }] } }] },
+    });
+    expect(template.spec.containers[0]?.volumeMounts).toContainEqual({ name: 'jwks', mountPath: '/etc/jwks', readOnly: true });
+  });
+
+  it.each<[string, RouterProps, string, RegExp]>([
+    [
+      'an issuer without keys',
+      { config: { auth: { issuer: 'me' } } },
+      'config/auth-incomplete',
+      /^config\.auth\.issuer asks for tokens/,
+    ],
+    [
+      'keys without an issuer',
+      { config: { auth: { jwksUri: 'https://x/y' } } },
+      'config/auth-incomplete',
+      /^config\.auth\.jwksUri/,
+    ],
+    ['keys at no URL', { config: { auth: { issuer: 'me', jwksUri: 'id' } } }, 'config/invalid-value', /"id" is no URL/],
+    ['keys without TLS', { jwt: { ...ISSUER, jwksUri: 'http://id/x' } }, 'config/auth-plain-http', /without TLS/],
+    ['no Secret by name', { config: { auth: { apiKeys: {} } } }, 'router/unreadable-secrets', /is empty/],
+    [
+      'Secrets of others',
+      { config: { auth: { apiKeys: { secrets: ['a/b', 'system/c'] } } } },
+      'router/unreadable-secrets',
+      /names a\/b, which the router in namespace system/,
+    ],
+    ['a field that does not exist', { config: { auth: { audience: 'x' } as object } }, 'config/unknown-field', /audience/],
+  ])('is not %s', (_name, props, code, text) => {
+    const app = new GitOpsApp({ outdir: '/nonexistent/never-written' });
+    new Router(new Chart(app, 'c', { namespace: 'system' }), 'r', { image: 'router:1.0', ...props });
+    const found = app.check().open.filter((each) => each.code === code);
+    expect(found.map(({ field, message }) => `${field} ${message}`)).toEqual([expect.stringMatching(text)]);
+  });
+});
