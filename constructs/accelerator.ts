@@ -12,7 +12,13 @@ export interface AcceleratorOptions {
   readonly memoryGiB: number;
 }
 
-/** A class of GPU: which resource a pod asks for, and on which nodes. */
+/**
+ * A class of GPU: which resource a pod asks for, and on which nodes.
+ *
+ * @example
+ * Accelerator.H100_SXM_80GB;
+ * Accelerator.of({ name: 'MI210', resourceName: 'amd.com/gpu', memoryGiB: 64, nodeSelector: { 'amd.com/gpu.product-name': 'MI210' } });
+ */
 export class Accelerator {
   static readonly GB200_186GB = Accelerator.named('GB200-186GB');
   static readonly B200_180GB = Accelerator.named('B200-180GB');

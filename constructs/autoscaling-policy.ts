@@ -23,7 +23,9 @@ export interface Scalable {
 }
 
 export interface ScaledPool {
+  /** The workload. */
   readonly target: Scalable;
+  /** Fewest and most replicas of it. */
   readonly replicas: Replicas;
   /** Price of one replica, in currency units per hour; written as cents. Without it, pools cannot be weighed against each other. */
   readonly costPerReplicaHour: number | undefined;
@@ -41,9 +43,13 @@ export interface ScaledRole {
 
 /** Bounds of one role's replicas ÷ another's, both included. */
 export interface RoleRatio {
+  /** Name of a role. */
   readonly numerator: string;
+  /** Name of the other role. */
   readonly denominator: string;
+  /** Smallest quotient. */
   readonly min: number;
+  /** Greatest quotient. */
   readonly max: number;
 }
 
@@ -88,6 +94,15 @@ export const DEFAULT_BEHAVIOR: Behavior = {
 /**
  * L2: how a workload scales. Creates an AutoscalingPolicy; the workload's own `replicas` is then not written. Turning it on for a live
  * workload resets that to 1 at the first sync, after which the policy scales it up again.
+ *
+ * @example
+ * const pool = new ServingGroup(models, 'own', {
+ *   source: ModelSource.huggingFace('Qwen/Qwen3-8B', { revision: 'b968826d9c46dd6066d109eabc6255188de91218' }),
+ *   engine: Engine.vllm('0.32.0', { maxModelLen: 32_768 }),
+ *   accelerator: Accelerator.L40S_48GB,
+ *   replicas: between(1, 4),
+ * });
+ * new AutoscalingPolicy(models, 'policy', { target: pool, replicas: pool.replicas, metrics: [Metric.kvCacheUsage(0.8)] });
  */
 export class AutoscalingPolicy extends Construct {
   readonly resource: KubeAutoscalingPolicy;

@@ -23,7 +23,12 @@ export interface ClusterFacts {
   readonly kthena?: KthenaPresence;
 }
 
-/** What is known of the cluster that the manifests are for. */
+/**
+ * What is known of the cluster that the manifests are for.
+ *
+ * @example
+ * new GitOpsApp({ cluster: Cluster.of({ kubernetes: '1.31', leaderWorkerSet: true, volcano: true, kthena: 'absent' }) });
+ */
 export class Cluster {
   /** @throws RangeError when `kubernetes` is no version. */
   static of(facts: ClusterFacts): Cluster {

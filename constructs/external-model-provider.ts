@@ -26,7 +26,17 @@ export interface ExternalModelProviderProps {
   readonly insecureSkipVerify?: boolean;
 }
 
-/** L2: a model that somebody else serves. Creates an ExternalModelProvider; routes name it as a target. */
+/**
+ * L2: a model that somebody else serves. Creates an ExternalModelProvider; routes name it as a target.
+ *
+ * @example
+ * const cloud = new ExternalModelProvider(models, 'cloud', {
+ *   baseUrl: 'https://api.example.com',
+ *   model: 'large-v2',
+ *   credential: SecretRef.existing('cloud', 'token'),
+ * });
+ * new ModelRoute(models, 'large').splitTraffic([{ server: qwen.server, weight: 80 }, { provider: cloud, weight: 20 }]);
+ */
 export class ExternalModelProvider extends Construct {
   /** Labels that the Secret of a provider must carry: routers see no other Secrets. For the template that makes the Secret. */
   static readonly secretLabels: Readonly<Record<string, string>> = { [Labels.providerCredential]: 'true' };

@@ -37,7 +37,12 @@ export interface SortedFindings {
   readonly acknowledged: readonly AcknowledgedFinding[];
 }
 
-/** An app's register of acknowledged findings. Reached as `app.findings`. */
+/**
+ * An app's register of acknowledged findings. Reached as `app.findings`.
+ *
+ * @example
+ * app.findings.acknowledge('model/mutable-revision', qwen, 'the team follows the main branch');
+ */
 export class Findings {
   private readonly acknowledgements: Acknowledgement[] = [];
 

@@ -32,6 +32,7 @@ export interface GangMember {
 }
 
 export interface GangRoleOptions {
+  /** The pods. They must be those of a Deployment. */
   readonly group: GangMember;
   /** Name of its part of the gang. @default the group's name */
   readonly role?: string;
@@ -42,6 +43,7 @@ export interface GangRoleOptions {
 export interface GangProps extends Omit<GangOptions, 'minReplicas'> {
   /** Name of the PodGroup. @default the construct's id */
   readonly name?: string;
+  /** The groups that start together. */
   readonly members: readonly GangRoleOptions[];
 }
 
@@ -49,6 +51,12 @@ export interface GangProps extends Omit<GangOptions, 'minReplicas'> {
  * L2: pods of one or several Deployments that start together or not at all. Creates a PodGroup and has the pods name it. A PodGroup is
  * static: it holds the groups at their smallest numbers of replicas, and later replicas join one by one. LeaderWorkerSets and
  * ModelServings bring a gang of their own for each replica.
+ *
+ * @example
+ * new Gang(models, 'gang', {
+ *   scheduler: 'volcano',
+ *   members: [{ group: qwen.pools.h100 }],
+ * });
  */
 export class Gang extends Construct {
   readonly name: string;

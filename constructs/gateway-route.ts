@@ -10,6 +10,7 @@ import { ownedLabels } from './owned-labels';
 
 /** A Service, by the construct that made it (`Router` is one) or by name. */
 export interface ServiceBackend {
+  /** Name of the Service, or the construct that made it. */
   readonly service: string | (Construct & { readonly name: string });
   /** @default 80 */
   readonly port?: number;
@@ -40,7 +41,16 @@ export interface GatewayRouteProps {
   readonly timeoutMs?: number;
 }
 
-/** L2: which requests of a Gateway go to the router, or to a pool behind an endpoint picker. Creates an HTTPRoute. */
+/**
+ * L2: which requests of a Gateway go to the router, or to a pool behind an endpoint picker. Creates an HTTPRoute.
+ *
+ * @example
+ * new GatewayRoute(system, 'llm', {
+ *   gateways: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }],
+ *   hostnames: ['llm.example.com'],
+ *   backends: [{ service: 'kvasir-router' }],
+ * });
+ */
 export class GatewayRoute extends Construct {
   readonly resource: KubeHttpRoute;
   readonly name: string;

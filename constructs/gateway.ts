@@ -5,6 +5,7 @@ import { ownedLabels } from './owned-labels';
 
 /** A Gateway that routes attach to, as they name it. */
 export interface GatewayRef {
+  /** Name of the Gateway. */
   readonly name: string;
   /** Absent: that of the route. */
   readonly namespace?: string;
@@ -37,6 +38,12 @@ export interface GatewayProps {
 /**
  * L2: the way into the cluster, by whatever Gateway API implementation runs there. Creates a Gateway. Defaults are written out, since
  * listeners are compared as a list.
+ *
+ * @example
+ * new Gateway(system, 'edge', {
+ *   className: 'your-gateway-class',
+ *   listeners: [{ hostname: 'llm.example.com', certificate: 'llm-tls' }],
+ * });
  */
 export class Gateway extends Construct {
   readonly resource: KubeGateway;

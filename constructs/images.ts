@@ -1,4 +1,11 @@
-/** Where container images come from. */
+/**
+ * Where container images come from.
+ *
+ * @example
+ * new GitOpsApp({
+ *   images: { registry: 'registry.example.com/kvasir', tag: '0.1.0', mirrors: { 'docker.io/': 'registry.example.com/hub/' } },
+ * });
+ */
 export interface ImageSettings {
   /**
    * Registry and folder of Kvasir's own images, such as `registry.example.com/kvasir`.

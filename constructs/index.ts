@@ -74,6 +74,7 @@ export { type CustomMetricOptions, Metric } from './metric';
 export { ModelBooster, type ModelBoosterProps } from './model-booster';
 export { type AccessMode, ModelCache, type NewClaimOptions, type NodeLocalOptions, type PodVolumeOptions } from './model-cache';
 export type { ModelDownload } from './model-download';
+export type { ModelFiles, ModelFilesProps, OwnRoute } from './model-files';
 export {
   type CanaryOptions,
   ModelRoute,
@@ -82,6 +83,8 @@ export {
   type ProviderLike,
   type RouteRule,
   type RouteTarget,
+  type ShadowOptions,
+  type StickySessionOptions,
   type TokenLimits,
   type WeightedTarget,
 } from './model-route';
@@ -102,11 +105,14 @@ export { AdmissionPolicies, type AdmissionPoliciesProps } from './platform/admis
 export type { AlertThresholds } from './platform/alert-rules';
 export { Autoscaler, type AutoscalerProps } from './platform/autoscaler';
 export { CustomResourceDefinitions } from './platform/custom-resource-definitions';
+export type { ExternalRedis, ExternalRedisOptions } from './platform/external-redis';
 export { InferencePlatform, type InferencePlatformProps } from './platform/inference-platform';
 export { Monitoring, type MonitoringOptions, type MonitoringProps } from './platform/monitoring';
 export { NetworkIsolation, type NetworkIsolationProps } from './platform/network-isolation';
 export { Redis, type RedisProps } from './platform/redis';
+export type { RedisServer, RedisTls } from './platform/redis-server';
 export { Router, type RouterProps } from './platform/router';
+export type { ApiKeyOptions, TokenOptions } from './platform/router-auth';
 export { between, Replicas } from './replicas';
 export { Rollout, type RolloutOptions } from './rollout';
 export { SecretRef } from './secret-ref';

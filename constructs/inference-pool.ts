@@ -11,6 +11,7 @@ export interface InferencePoolProps {
   readonly port: number;
   /** Service of the endpoint picker that the Gateway asks for each request, in the same namespace. */
   readonly picker: {
+    /** Name of the Service. */
     readonly name: string;
     /** @default 9002 */
     readonly port?: number;
@@ -22,6 +23,10 @@ export interface InferencePoolProps {
 /**
  * L2: pods behind a Gateway that has the Inference Extension and an endpoint picker of its own. Creates an InferencePool. With Kvasir's
  * router in front, a ModelServer takes its place.
+ *
+ * @example
+ * const pool = new InferencePool(models, 'pool', { podLabels: qwen.pools.h100.servingSelector, port: 8000, picker: { name: 'picker' } });
+ * new GatewayRoute(models, 'pooled', { gateways: [{ name: 'public', namespace: 'gateways' }], backends: [{ pool }] });
  */
 export class InferencePool extends Construct {
   /** API group of the kind, as routes name it. */

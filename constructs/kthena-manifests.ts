@@ -39,6 +39,22 @@ export interface KthenaManifestsProps {
  * L3: Kthena's own YAML in a stack. Every object keeps every field; those of Kthena's kinds are instances of their classes. All of it
  * is checked with the rest of the stack, and changed with cdk8s' `addJsonPatch`. A name that is not found in the stack is a warning
  * here, since files may be a part of what a cluster holds.
+ *
+ * @example
+ * new KthenaManifests(models, 'imported', {
+ *   objects: [
+ *     {
+ *       apiVersion: 'networking.serving.volcano.sh/v1alpha1',
+ *       kind: 'ModelServer',
+ *       metadata: { name: 'small' },
+ *       spec: {
+ *         inferenceEngine: 'vLLM',
+ *         workloadPort: { port: 8000 },
+ *         workloadSelector: { matchLabels: { app: 'small' } },
+ *       },
+ *     },
+ *   ],
+ * });
  */
 export class KthenaManifests extends Construct {
   /** All objects, in the order of the files. */

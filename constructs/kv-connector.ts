@@ -17,6 +17,10 @@ const unknown = () => undefined;
 /**
  * How the KV cache of a prompt travels from prefill to decode. One value decides the engine flags, ports, environment and network of both
  * roles and how the router hands requests over.
+ *
+ * @example
+ * KvConnector.nixl();
+ * KvConnector.mooncake({ network: { resource: 'rdma/hca', count: 1 } });
  */
 export class KvConnector {
   /** NIXL: decode reads prefill's memory, by RDMA or TCP. vLLM (NixlConnector) and SGLang. */

@@ -10,7 +10,17 @@ export interface LoraAdapterOptions {
   readonly rank?: number;
 }
 
-/** A low-rank adapter of a model, served under a name of its own beside it. */
+/**
+ * A low-rank adapter of a model, served under a name of its own beside it.
+ *
+ * @example
+ * new ModelBooster(models, 'assistant', {
+ *   source: ModelSource.huggingFace('meta-llama/Llama-3.1-8B-Instruct', { revision: '0e9e39f249a16976918f6564b8830bc894c89659' }),
+ *   engine: Engine.vllm('0.32.0', { maxModelLen: 32_768 }),
+ *   adapters: [LoraAdapter.of('assistant-bank', ModelSource.huggingFace('example-org/bank-lora'), { rank: 32 })],
+ *   pools: { l40s: { accelerator: Accelerator.L40S_48GB } },
+ * });
+ */
 export class LoraAdapter {
   /**
    * @param name what clients ask for; letters, digits, `.`, `_`, `-`, `:` and `/`.

@@ -11,7 +11,13 @@ export interface CustomMetricOptions {
   readonly name?: string;
 }
 
-/** What a policy scales by: a value that one replica should have. */
+/**
+ * What a policy scales by: a value that one replica should have.
+ *
+ * @example
+ * const scaleOn = [Metric.runningRequests(24), Metric.kvCacheUsage(0.85)];
+ * Metric.custom({ family: 'vllm:num_requests_swapped', target: 1 });
+ */
 export class Metric {
   /** Requests in a replica's batch, those that generate now. */
   static runningRequests(perReplica: number): Metric {

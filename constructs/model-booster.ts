@@ -4,23 +4,20 @@ import { Labels } from '../src/labels';
 import { AutoscalingPolicy, type AutoscalingPolicyProps } from './autoscaling-policy';
 import { addCheck } from './check';
 import type { Engine } from './engine/engine';
-import { engineWithAdapters, type LoraAdapter } from './lora-adapter';
 import type { Metric } from './metric';
-import type { ModelCache } from './model-cache';
-import type { ModelDownload } from './model-download';
-import { ModelRoute, type ModelRouteProps } from './model-route';
+import { ModelFiles, type ModelFilesProps, type OwnRoute } from './model-files';
+import { ModelRoute } from './model-route';
 import { ModelServer, type TrafficPolicyOptions } from './model-server';
-import type { ModelSource } from './model-source';
-import { ModelWeights } from './model-weights';
+import type { ModelWeights } from './model-weights';
 import { objectName } from './object-name';
-import { type DisaggregationProps, PDGroup, type PdRoleProps } from './pd-group';
-import { Replicas } from './replicas';
+import { type DisaggregationProps, PDGroup } from './pd-group';
 import { type PoolProps, poolLabels, ServingGroup } from './serving-group';
+import { mostPods } from './workload/group-props';
 
-export interface ModelBoosterProps<Pool extends string> {
+export interface ModelBoosterProps<Pool extends string> extends ModelFilesProps {
   /** Name of the objects, and what clients ask for unless `route.modelName` says otherwise. @default the construct's id */
   readonly name?: string;
-  readonly source: ModelSource;
+  /** What runs it. */
   readonly engine: Engine;
   /** GPU pools by name, each a workload `<name>-<pool>`. The router weighs them against each other per request. @default none, with `disaggregation` */
   readonly pools?: Readonly<Record<Pool, PoolProps>>;
@@ -31,22 +28,25 @@ export interface ModelBoosterProps<Pool extends string> {
   /** More of the policy, or of a disaggregated model's policies: tolerance and behaviour. @default the kind's */
   readonly scaling?: Pick<AutoscalingPolicyProps, 'tolerancePercent' | 'behavior'>;
   /** The route, or `false` for none. @default a route of this name to the server */
-  readonly route?: Omit<ModelRouteProps, 'name' | 'rules'> | false;
+  readonly route?: OwnRoute;
   /** Deadlines and retries of requests. @default those of ModelServer */
   readonly traffic?: TrafficPolicyOptions;
-  /** Volume that keeps the model's files. @default none: each pod loads them anew */
-  readonly cache?: ModelCache;
-  /** Program that fills the cache before engines start. @default none: engines download into the cache themselves */
-  readonly download?: ModelDownload;
-  /** LoRA adapters, each served under its own name beside the model, at most ten on one route. @default none */
-  readonly adapters?: readonly LoraAdapter[];
-  /** Adapters that are in GPU memory together. @default all, at most eight */
-  readonly maxLoras?: number;
 }
 
 /**
  * L3: one model on one or several GPU pools. Creates a workload, Service and PodDisruptionBudget per pool, one ModelServer over all of
  * them, a ModelRoute, an AutoscalingPolicy unless all replicas are fixed, and a claim and a download Job where they are asked for.
+ *
+ * @example
+ * new ModelBooster(models, 'chat', {
+ *   source: ModelSource.huggingFace('Qwen/Qwen3-8B', { revision: 'b968826d9c46dd6066d109eabc6255188de91218' }),
+ *   engine: Engine.vllm('0.32.0', { maxModelLen: 32_768 }),
+ *   pools: {
+ *     h100: { accelerator: Accelerator.H100_SXM_80GB, replicas: between(1, 4), costPerReplicaHour: 4.1 },
+ *     l40s: { accelerator: Accelerator.L40S_48GB, replicas: between(1, 8), costPerReplicaHour: 1.2 },
+ *   },
+ *   scaleOn: [Metric.runningRequests(24)],
+ * });
  */
 export class ModelBooster<Pool extends string = string> extends Construct {
   readonly name: string;
@@ -64,17 +64,14 @@ export class ModelBooster<Pool extends string = string> extends Construct {
   constructor(scope: Construct, id: string, props: ModelBoosterProps<Pool>) {
     super(scope, id);
     this.name = objectName(this, props.name ?? id);
-    const { cache, download, adapters } = props;
-    this.weights = new ModelWeights(this, 'Weights', {
-      name: this.name,
-      source: props.source,
-      cache,
-      download,
-      adapters,
-      maxPods: mostPods(props),
-    });
-    const { source } = this.weights;
-    const engine = engineWithAdapters(props.engine, this.weights.adapters, props.maxLoras);
+    if (props.disaggregation !== undefined) {
+      const { disaggregation, pools: _pools, scaleOn: _scaleOn, ...model } = props;
+      this.disaggregated = new PDGroup(this, 'Disaggregated', { ...model, ...disaggregation, name: this.name });
+    }
+    const files = this.disaggregated?.files ?? new ModelFiles(this, this.name, props, mostPods(Object.values(props.pools ?? {})));
+    this.weights = files.weights;
+    const { source } = files;
+    const engine = files.engine(props.engine);
     const pools = Object.entries(props.pools ?? {}) as [Pool, PoolProps][];
     const groups = pools.map(([pool, poolProps]) => {
       const name = `${this.name}-${pool}`;
@@ -85,27 +82,11 @@ export class ModelBooster<Pool extends string = string> extends Construct {
       ] as const;
     });
     this.pools = Object.fromEntries(groups) as { readonly [P in Pool]: ServingGroup };
-    for (const [pool, group] of groups) this.useWeights(group, props.pools![pool]);
-    addCheck(this, () => [...poolFindings(groups.length, props), ...adapterNameFindings(this.name, props.adapters ?? [])]);
-    const route = routeWithAdapters(props.route, props.adapters);
-    if (props.disaggregation !== undefined) {
-      const { disaggregation, scaling, traffic } = props;
-      const roles = new PDGroup(this, 'Disaggregated', {
-        ...disaggregation,
-        prefill: this.withAdapters(disaggregation.prefill, props.maxLoras),
-        decode: this.withAdapters(disaggregation.decode, props.maxLoras),
-        name: this.name,
-        source,
-        engine,
-        scaling,
-        route,
-        traffic,
-      });
-      for (const group of roles.prefill) this.useWeights(group, disaggregation.prefill);
-      for (const group of roles.decode) this.useWeights(group, disaggregation.decode);
-      this.disaggregated = roles;
-      this.server = roles.server;
-      this.route = roles.route;
+    for (const [pool, group] of groups) files.give(group, props.pools![pool].security);
+    addCheck(this, () => poolFindings(groups.length, props));
+    if (this.disaggregated !== undefined) {
+      this.server = this.disaggregated.server;
+      this.route = this.disaggregated.route;
       return;
     }
     this.server = new ModelServer(this, 'Server', {
@@ -116,6 +97,7 @@ export class ModelBooster<Pool extends string = string> extends Construct {
       model: this.name,
       traffic: props.traffic,
     });
+    const route = files.route(props.route);
     if (route !== false) {
       this.route = new ModelRoute(this, 'Route', { ...route, name: this.name });
       this.route.addRule({ name: 'default', targets: [{ server: this.server }] });
@@ -124,17 +106,6 @@ export class ModelBooster<Pool extends string = string> extends Construct {
       props,
       groups.map(([, group]) => group),
     );
-  }
-
-  /** A role whose own engine, if it has one, serves the adapters too. */
-  private withAdapters(role: PdRoleProps, maxLoras: number | undefined): PdRoleProps {
-    if (role.engine === undefined) return role;
-    return { ...role, engine: engineWithAdapters(role.engine, this.weights.adapters, maxLoras) };
-  }
-
-  private useWeights(group: ServingGroup, { security = {} }: PoolProps): void {
-    group.pod.merge(this.weights.podPatch(security));
-    if (this.weights.job !== undefined) group.node.addDependency(this.weights.job);
   }
 
   private createPolicy(props: ModelBoosterProps<Pool>, groups: readonly ServingGroup[]): AutoscalingPolicy | undefined {
@@ -155,37 +126,6 @@ export class ModelBooster<Pool extends string = string> extends Construct {
           };
     return new AutoscalingPolicy(this, 'Policy', { ...options, ...target });
   }
-}
-
-/** Most pods that may run at once. */
-function mostPods({ pools, disaggregation }: Pick<ModelBoosterProps<string>, 'pools' | 'disaggregation'>): number {
-  const { groups = 1, prefill, decode } = disaggregation ?? {};
-  const roles = [prefill, decode].filter((role) => role !== undefined);
-  const most = (all: readonly PoolProps[]): number =>
-    all.reduce((sum, { replicas = 1, podsPerReplica = 1 }) => sum + Replicas.from(replicas).max * podsPerReplica, 0);
-  return most(Object.values(pools ?? {})) + groups * most(roles);
-}
-
-/** The route with the adapters' names beside those that it has. */
-function routeWithAdapters(
-  route: ModelBoosterProps<string>['route'],
-  adapters: readonly LoraAdapter[] = [],
-): ModelBoosterProps<string>['route'] {
-  if (route === false || adapters.length === 0) return route;
-  return { ...route, loraAdapters: [...new Set([...(route?.loraAdapters ?? []), ...adapters.map(({ name }) => name)])] };
-}
-
-function adapterNameFindings(model: string, adapters: readonly LoraAdapter[]): readonly Finding[] {
-  const seen = new Set([model]);
-  return adapters
-    .filter(({ name }) => seen.has(name) || !seen.add(name))
-    .map(({ name }) => ({
-      code: 'lora/name-taken',
-      severity: 'error',
-      field: 'adapters',
-      message: `a second ${name} would answer for the first`,
-      remedy: 'rename one of them',
-    }));
 }
 
 function poolFindings(

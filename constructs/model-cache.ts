@@ -37,7 +37,17 @@ const POD_MOUNT = '/model-cache';
 /** Folders of an image that a volume must not hide. */
 const TAKEN = /^\/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|models)?$/;
 
-/** A volume that keeps a model's files, so that a pod that starts again does not load them over the network again. */
+/**
+ * A volume that keeps a model's files, so that a pod that starts again does not load them over the network again.
+ *
+ * @example
+ * new ModelBooster(models, 'cached', {
+ *   source: ModelSource.huggingFace('Qwen/Qwen3-8B', { revision: 'b968826d9c46dd6066d109eabc6255188de91218' }),
+ *   engine: Engine.vllm('0.32.0', { maxModelLen: 32_768 }),
+ *   cache: ModelCache.newClaim({ storageClass: 'shared-files' }),
+ *   pools: { l40s: { accelerator: Accelerator.L40S_48GB, replicas: 3 } },
+ * });
+ */
 export class ModelCache {
   /** A claim that synth makes, shared by all pods of the model. It is never pruned. */
   static newClaim(options: NewClaimOptions = {}): ModelCache {

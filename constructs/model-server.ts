@@ -7,6 +7,7 @@ import { routedLabels } from './owned-labels';
 export interface TrafficPolicyOptions {
   /** Longest time until an engine's response headers, in milliseconds. @default no limit */
   readonly timeoutMs?: number;
+  /** Further attempts on other pods. @default what the router is configured with */
   readonly retry?: {
     /** How often a request may be tried again before its first byte. */
     readonly attempts: number;
@@ -19,7 +20,9 @@ export interface TrafficPolicyOptions {
 export interface DisaggregationOptions {
   /** Label of the pods; those with the same value of it may be paired. */
   readonly groupKey: string;
+  /** Labels of the pods that compute KV. */
   readonly prefillLabels: Readonly<Record<string, string>>;
+  /** Labels of the pods that generate. */
   readonly decodeLabels: Readonly<Record<string, string>>;
   /** How KV travels. @default the engine's own protocol, which the router knows by the engine */
   readonly handOff?: NonNullable<ModelServerManifest['spec']['kvConnector']>['type'];
@@ -42,7 +45,12 @@ export interface ModelServerProps {
   readonly traffic?: TrafficPolicyOptions;
 }
 
-/** L2: the pods that serve one model. Creates a ModelServer. */
+/**
+ * L2: the pods that serve one model. Creates a ModelServer.
+ *
+ * @example
+ * new ModelServer(models, 'small', { engine: 'vLLM', podLabels: { app: 'small' }, port: 8000, model: 'chat' });
+ */
 export class ModelServer extends Construct {
   readonly resource: KubeModelServer;
   readonly name: string;

@@ -47,7 +47,13 @@ export type ModelOrigin =
 /** Folder in which a claim with models is mounted. */
 const CLAIM_MOUNT = '/models';
 
-/** A model and where an engine finds it. */
+/**
+ * A model and where an engine finds it.
+ *
+ * @example
+ * ModelSource.huggingFace('Qwen/Qwen3-8B', { revision: 'b968826d9c46dd6066d109eabc6255188de91218' });
+ * ModelSource.pvc('weights', 'qwen3-8b', { shape: 'Qwen/Qwen3-8B' });
+ */
 export class ModelSource {
   /**
    * A repository of the Hugging Face hub. The engine downloads it when a pod starts.

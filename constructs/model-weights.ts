@@ -19,6 +19,7 @@ import type { PodSecurityOptions } from './workload/pod-security';
 export interface ModelWeightsProps {
   /** Name of the model; a claim is `<name>-cache`. */
   readonly name: string;
+  /** Where the model comes from. */
   readonly source: ModelSource;
   /** @default none */
   readonly adapters?: readonly LoraAdapter[];
@@ -37,7 +38,24 @@ const OWN_DOWNLOAD_FACTOR = 1.1;
 /** A downloader takes whole repositories, and some hold the weights in two formats. */
 const WHOLE_REPOSITORY_FACTOR = 2.2;
 
-/** Where the files of a model and its adapters lie: creates a claim and a download Job where they are asked for, and says what pods need. */
+/**
+ * Where the files of a model and its adapters lie: creates a claim and a download Job where they are asked for, and says what pods need.
+ *
+ * @example
+ * const weights = new ModelWeights(models, 'weights', {
+ *   name: 'chat',
+ *   source: ModelSource.huggingFace('Qwen/Qwen3-8B', { revision: 'b968826d9c46dd6066d109eabc6255188de91218' }),
+ *   cache: ModelCache.newClaim({ storageClass: 'shared-files' }),
+ *   maxPods: 2,
+ * });
+ * const group = new ServingGroup(models, 'chat', {
+ *   source: weights.source,
+ *   engine: Engine.vllm('0.32.0', { maxModelLen: 32_768 }),
+ *   accelerator: Accelerator.L40S_48GB,
+ *   replicas: 2,
+ * });
+ * group.pod.merge(weights.podPatch({}));
+ */
 export class ModelWeights extends Construct {
   /** What engines are given. */
   readonly source: ModelSource;

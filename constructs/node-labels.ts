@@ -1,6 +1,11 @@
 import type { Accelerator } from './accelerator';
 
-/** How nodes say which GPU they have. */
+/**
+ * How nodes say which GPU they have.
+ *
+ * @example
+ * Cluster.of({ nodeLabels: NodeLabels.of({ 'H100-SXM-80GB': { 'cloud.example.com/gpu': 'h100' } }) });
+ */
 export class NodeLabels {
   /** The label that the vendor's feature discovery sets, as the accelerator names it (`nvidia.com/gpu.product`). */
   static nvidia(): NodeLabels {

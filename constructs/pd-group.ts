@@ -10,9 +10,9 @@ import type { GangOptions } from './gang-options';
 import type { KvConnector } from './kv-connector';
 import type { KvWiring } from './kv-connector/wiring';
 import type { Metric } from './metric';
-import { ModelRoute, type ModelRouteProps } from './model-route';
+import { ModelFiles, type ModelFilesProps, type OwnRoute } from './model-files';
+import { ModelRoute } from './model-route';
 import { ModelServer, type TrafficPolicyOptions } from './model-server';
-import type { ModelSource } from './model-source';
 import { objectName } from './object-name';
 import { defaultMetrics } from './pd-group/default-metrics';
 import { kvRevisionOf } from './pd-group/kv-revision';
@@ -21,6 +21,7 @@ import { checkedRatio, type PdRatio, ratioFindings } from './pd-group/ratio';
 import { rolePods } from './pd-group/role-pods';
 import { type PoolProps, poolLabels, ServingGroup } from './serving-group';
 import { stackContext } from './stack-context';
+import { mostPods } from './workload/group-props';
 import { RoleSet } from './workload/role-set';
 import type { Recovery, WorkloadName } from './workload/workload';
 
@@ -56,16 +57,15 @@ export interface DisaggregationProps {
   readonly recovery?: Recovery;
 }
 
-export interface PDGroupProps extends DisaggregationProps {
+export interface PDGroupProps extends DisaggregationProps, ModelFilesProps {
   /** Name of the objects, and what clients ask for unless `route.modelName` says otherwise. @default the construct's id */
   readonly name?: string;
-  readonly source: ModelSource;
   /** Engine of both roles. Flags of the roles come from the connector. */
   readonly engine: Engine;
   /** Tolerance and behaviour of the policies. @default the kind's */
   readonly scaling?: Pick<AutoscalingPolicyProps, 'tolerancePercent' | 'behavior'>;
   /** The route, or `false` for none. @default a route of this name to the server */
-  readonly route?: Omit<ModelRouteProps, 'name' | 'rules'> | false;
+  readonly route?: OwnRoute;
   /** Deadlines and retries of requests. @default those of ModelServer */
   readonly traffic?: TrafficPolicyOptions;
 }
@@ -74,8 +74,17 @@ const ROLES: readonly PdRole[] = ['prefill', 'decode'];
 
 /**
  * L3: one model whose prompts are computed by some pods and answered by others. Creates a workload, Service and PodDisruptionBudget per
- * role and pairing group (or one object for both roles), a ModelServer that tells the roles apart, a ModelRoute, PodGroups for a gang, and
- * AutoscalingPolicies unless all replicas are fixed.
+ * role and pairing group (or one object for both roles), a ModelServer that tells the roles apart, a ModelRoute, PodGroups for a gang,
+ * AutoscalingPolicies unless all replicas are fixed, and a claim and a download Job where they are asked for.
+ *
+ * @example
+ * new PDGroup(models, 'llama', {
+ *   source: ModelSource.huggingFace('meta-llama/Llama-3.1-8B-Instruct', { revision: '0e9e39f249a16976918f6564b8830bc894c89659' }),
+ *   engine: Engine.vllm('0.32.0', { maxModelLen: 32_768 }),
+ *   connector: KvConnector.nixl(),
+ *   prefill: { accelerator: Accelerator.H100_SXM_80GB, replicas: 1 },
+ *   decode: { accelerator: Accelerator.H100_SXM_80GB, replicas: between(1, 4) },
+ * });
  */
 export class PDGroup extends Construct {
   readonly name: string;
@@ -92,6 +101,8 @@ export class PDGroup extends Construct {
   readonly policies: readonly AutoscalingPolicy[];
   /** One per pairing group when there is a gang over workloads of its own. */
   readonly gangs: readonly Gang[];
+  /** Where the files of model and adapters lie, and what they give to engines, pods and route. */
+  readonly files: ModelFiles;
   private readonly wiring: KvWiring | undefined;
 
   constructor(
@@ -104,6 +115,7 @@ export class PDGroup extends Construct {
     const groups = props.groups ?? 1;
     if (!Number.isInteger(groups) || groups < 1) throw new RangeError(`PDGroup: groups ${groups} is no whole number ≥ 1`);
     if (props.ratio !== undefined) checkedRatio(props.ratio);
+    this.files = new ModelFiles(this, this.name, props, groups * mostPods([props.prefill, props.decode]));
     this.wiring = props.connector.wiringFor(props.prefill.engine ?? props.engine);
     this.roleSet = this.createRoleSet(groups);
     const made = Array.from({ length: this.roleSet === undefined ? groups : 1 }, (_, index) => ({
@@ -114,8 +126,9 @@ export class PDGroup extends Construct {
     this.decode = made.map(({ decode }) => decode);
     this.gangs = this.createGangs();
     this.server = this.createServer();
-    if (props.route !== false) {
-      this.route = new ModelRoute(this, 'Route', { ...props.route, name: this.name });
+    const route = this.files.route(props.route);
+    if (route !== false) {
+      this.route = new ModelRoute(this, 'Route', { ...route, name: this.name });
       this.route.addRule({ name: 'default', targets: [{ server: this.server }] });
     }
     this.policies = this.createPolicies();
@@ -128,7 +141,7 @@ export class PDGroup extends Construct {
   }
 
   private createRoleSet(copies: number): RoleSet | undefined {
-    const { workload, gang, recovery } = this.props;
+    const { workload, gang } = this.props;
     if (workload !== 'DisaggregatedSet' && workload !== 'ModelServing') return undefined;
     return new RoleSet(this, 'Roles', {
       name: this.name,
@@ -136,14 +149,14 @@ export class PDGroup extends Construct {
       copies,
       labels: { [Labels.model]: this.name },
       ...(gang === undefined ? {} : { gang }),
-      ...(recovery === undefined ? {} : { recovery }),
     });
   }
 
   private createRole(role: PdRole, index: number): ServingGroup {
-    const { source, connector, workload, gang, recovery } = this.props;
+    const { connector, workload, gang, recovery } = this.props;
+    const { source } = this.files;
     const { engine = this.props.engine, scaleOn, ...pool } = this.props[role];
-    const pods = rolePods(role, engine, connector, this.wiring, pool);
+    const pods = rolePods(role, this.files.engine(engine), connector, this.wiring, pool);
     const labels = { ...poolLabels(this.name, role), [Labels.modelServingRole]: role };
     const isAlone = this.roleSet === undefined;
     const group = new ServingGroup(this, isAlone ? `${role}-${index}` : role, {
@@ -161,6 +174,7 @@ export class PDGroup extends Construct {
       ...(isAlone && gang !== undefined && isLeaderWorker(workload, pool) ? { gang } : {}),
     });
     group.pod.merge(pods.patch).addLabel(Labels.kvRevision, kvRevisionOf(source, group, connector));
+    this.files.give(group, pool.security, this.roleSet);
     return group;
   }
 

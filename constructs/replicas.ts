@@ -1,4 +1,10 @@
-/** How many replicas a pool has: a fixed number, or bounds that a scaler keeps to. */
+/**
+ * How many replicas a pool has: a fixed number, or bounds that a scaler keeps to.
+ *
+ * @example
+ * const fixed = { accelerator: Accelerator.L40S_48GB, replicas: 3 };
+ * const scaled = { accelerator: Accelerator.L40S_48GB, replicas: between(0, 8) };
+ */
 export class Replicas {
   /** @throws RangeError when a bound is no whole number ≥ 0 or `max` is 0. */
   static between(min: number, max: number): Replicas {

@@ -4,7 +4,13 @@ export interface RolloutOptions {
   readonly partition?: number;
 }
 
-/** How a changed workload replaces its replicas. */
+/**
+ * How a changed workload replaces its replicas.
+ *
+ * @example
+ * const spare = { accelerator: Accelerator.L40S_48GB, replicas: 3, rollout: Rollout.surge(1) };
+ * const tight = { accelerator: Accelerator.H200_141GB, gpusPerPod: 8, replicas: 2, rollout: Rollout.inPlace(1) };
+ */
 export class Rollout {
   /** Starts up to `count` new replicas before old ones stop. Needs that many spare GPUs, or it hangs. */
   static surge(count: number, options: RolloutOptions = {}): Rollout {

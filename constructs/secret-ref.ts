@@ -1,4 +1,9 @@
-/** A key of a Secret that somebody else made. Kvasir never writes a secret's value into a manifest. */
+/**
+ * A key of a Secret that somebody else made. Kvasir never writes a secret's value into a manifest.
+ *
+ * @example
+ * ModelSource.huggingFace('meta-llama/Llama-3.3-70B-Instruct', { token: SecretRef.existing('hugging-face', 'token') });
+ */
 export class SecretRef {
   /** @param name name of the Secret, in the namespace of the pods that use it. */
   static existing(name: string, key: string): SecretRef {

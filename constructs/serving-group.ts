@@ -38,6 +38,16 @@ const SPREAD_LEADERS = ['kubernetes.io/hostname'];
 /**
  * L2: replicas of one engine on one GPU class. Creates the workload, a headless Service for people and Prometheus, a
  * PodDisruptionBudget that lets one replica go at a time, and a PodGroup where a gang needs one.
+ *
+ * @example
+ * const group = new ServingGroup(models, 'chat', {
+ *   source: ModelSource.huggingFace('Qwen/Qwen3-8B', { revision: 'b968826d9c46dd6066d109eabc6255188de91218' }),
+ *   engine: Engine.vllm('0.32.0', { maxModelLen: 32_768 }),
+ *   accelerator: Accelerator.L40S_48GB,
+ *   replicas: 2,
+ *   labels: { 'kvasir.dev/model': 'chat' },
+ * });
+ * new ModelServer(models, 'server', { engine: 'vLLM', podLabels: group.servingSelector, port: group.engine.port });
  */
 export class ServingGroup extends Construct implements Scalable, GangMember {
   readonly name: string;

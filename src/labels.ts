@@ -27,6 +27,8 @@ export const Labels = {
   managedBy: 'app.kubernetes.io/managed-by',
   /** `true` on a Secret with the credential of an ExternalModelProvider; routers see no other Secret. Kthena's name. */
   providerCredential: 'networking.serving.volcano.sh/external-model-provider-credential',
+  /** `true` on a Secret whose entries are API keys of the router's clients. */
+  apiKeys: 'kvasir.dev/api-keys',
   /** Kthena's ModelServing labels, see its `modelserving.volcano.sh/*`. */
   modelServingName: 'modelserving.volcano.sh/name',
   modelServingGroup: 'modelserving.volcano.sh/group-name',
@@ -62,5 +64,15 @@ export const Annotations = {
    * loopback address only.
    */
   portMap: 'kvasir.dev/port-map',
+  /** On a ModelRoute where Kthena owns the definition: `spec.sessionAffinity` as JSON. */
+  sessionAffinity: 'kvasir.dev/session-affinity',
+  /** On a ModelRoute where Kthena owns the definition: JSON list of `shadow` for each rule, null for none. */
+  shadow: 'kvasir.dev/shadow',
+  /** On a ModelRoute where Kthena owns the definition: `spec.rateLimit.requestsPerUnit`. */
+  requestsPerUnit: 'kvasir.dev/requests-per-unit',
+  /** On a ModelRoute where Kthena owns the definition: `spec.tenantIsolation` as JSON. */
+  tenantIsolation: 'kvasir.dev/tenant-isolation',
+  /** On any object: findings about it that are known and fine, as JSON of code and reason. `kvasir validate` reads it. */
+  acknowledged: 'kvasir.dev/acknowledged',
   schedulingGroup: 'scheduling.k8s.io/group-name',
 } as const;

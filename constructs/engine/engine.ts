@@ -3,7 +3,14 @@ import type { EngineSpec } from './engine-spec';
 import { type SglangOptions, sglangSpec } from './sglang';
 import { type VllmOptions, vllmSpec } from './vllm';
 
-/** The server that runs a model: its image, its command line, and what it tells about itself. */
+/**
+ * The server that runs a model: its image, its command line, and what it tells about itself.
+ *
+ * @example
+ * Engine.vllm('0.32.0', { maxModelLen: 32_768, extraArgs: ['--seed', '7'] });
+ * Engine.sglang('0.5.23');
+ * Engine.custom({ image: 'registry.example.com/own-server:1.4.2', argv: ['serve', '--model={model}'], port: 8000 });
+ */
 export type Engine = EngineSpec;
 
 export const Engine = {

@@ -6,6 +6,7 @@ import { type ScalerOwnedField, scalerOwnedFields } from './scaler-owned-fields'
 
 /** Where Argo CD finds the folder that synth writes. */
 export interface ArgoSource {
+  /** URL of the repository, as Argo CD knows it. */
   readonly repoUrl: string;
   /** Path of the folder in the repository: the output folder, or one chart's folder in it. */
   readonly path: string;
@@ -16,6 +17,7 @@ export interface ArgoSource {
 export interface ArgoApplicationProps {
   /** Name of the object. @default the construct's id */
   readonly name?: string;
+  /** The folder that synth writes. */
   readonly source: ArgoSource;
   /** Constructs whose objects lie in that folder. @default everything in the app */
   readonly manages?: readonly IConstruct[];
@@ -38,6 +40,11 @@ const IN_CLUSTER = 'https://kubernetes.default.svc';
  * L2: one Argo CD Application over the folder that synth writes. Compares by a dry run of the API server, so that defaults are no
  * difference, and leaves every field alone that a scaler of the stack owns: without `RespectIgnoreDifferences` a sync would reset
  * replicas to what Git says. Goes into a chart of the namespace that Argo CD watches.
+ *
+ * @example
+ * new ArgoApplication(new Chart(app, 'argocd', { namespace: 'argocd' }), 'llm-platform', {
+ *   source: { repoUrl: 'https://git.example.com/llm-platform.git', path: 'dist/prod', targetRevision: 'main' },
+ * });
  */
 export class ArgoApplication extends Construct {
   readonly name: string;

@@ -13,6 +13,9 @@ export interface ArgoHealthProps {
  * L2: what Argo CD must know of the kinds that Kvasir's stacks have, as entries of its `argocd-cm`: how healthy an object is, and that a
  * changed status alone is no reason to compare it again. Is applied beside what else stands in that ConfigMap and never removes it. Goes
  * into a chart of Argo CD's own namespace; where Helm or an operator owns the ConfigMap, give them `ArgoHealth.entries` instead.
+ *
+ * @example
+ * new ArgoHealth(new Chart(app, 'argocd', { namespace: 'argocd' }), 'health');
  */
 export class ArgoHealth extends Construct {
   /** Key in `argocd-cm` → value. */

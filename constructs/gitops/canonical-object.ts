@@ -23,8 +23,10 @@ export function canonicalize<T extends object>(object: T): T {
 }
 
 function visit(node: JsonObject, isService: boolean): void {
-  for (const [key, value] of Object.entries(node)) {
-    if (OPAQUE.has(key)) continue;
+  for (const key of Object.keys(node)) {
+    const value = node[key];
+    if (typeof value !== 'object' && !QUANTITIES.has(key)) continue;
+    if (value === null || OPAQUE.has(key)) continue;
     if (QUANTITIES.has(key) && isQuantity(value)) {
       node[key] = canonicalQuantity(value);
     } else if (Array.isArray(value)) {

@@ -2,7 +2,7 @@ import type { IConstruct } from 'constructs';
 import type { Findings, SortedFindings } from '../findings';
 import { stackContext } from '../stack-context';
 import { findAll } from './find-all';
-import { type RenderedObject, renderObject, setWave } from './rendered-object';
+import { type RenderedObject, renderObject, setAcknowledged, setWave } from './rendered-object';
 import { syncWaves, waveOf } from './sync-wave';
 import { walk } from './walk';
 import { shareWaves } from './wave-partners';
@@ -22,5 +22,20 @@ export function examine(root: IConstruct, acknowledged: Findings): Examination {
   const waves = new Map(rendered.map((entry) => [entry, waveOf(entry.object) ?? byObject.get(entry.source) ?? 0]));
   shareWaves(rendered, waves);
   for (const [entry, wave] of waves) setWave(entry, wave);
-  return { rendered, findings: acknowledged.sort(findAll(constructs, rendered, cluster)) };
+  const findings = acknowledged.sort(findAll(constructs, rendered, cluster));
+  for (const [place, reasons] of reasonsByPlace(findings)) {
+    const entry = rendered.find((candidate) => candidate.place === place);
+    if (entry !== undefined) setAcknowledged(entry, reasons);
+  }
+  return { rendered, findings };
+}
+
+/** Reasons by code of what was acknowledged, for each object or construct that it is about. */
+function reasonsByPlace({ acknowledged }: SortedFindings): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const places = new Map<string, Map<string, string>>();
+  for (const { finding, reason } of acknowledged) {
+    const reasons = places.get(finding.object ?? '') ?? new Map<string, string>();
+    places.set(finding.object ?? '', reasons.set(finding.code, reason));
+  }
+  return places;
 }

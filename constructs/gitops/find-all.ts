@@ -31,9 +31,12 @@ export function findAll(
 }
 
 function findingsOfConstruct(construct: IConstruct): readonly FoundAt[] {
+  const found = findingsOf(construct);
+  const messages = construct.node.validate();
+  if (found.length === 0 && messages.length === 0) return [];
   const { path } = construct.node;
-  const own = findingsOf(construct).map((finding) => ({ ...finding, object: path }));
-  const validations = construct.node.validate().map(
+  const own = found.map((finding) => ({ ...finding, object: path }));
+  const validations = messages.map(
     (message): Finding => ({
       code: 'construct/validation',
       severity: 'error',

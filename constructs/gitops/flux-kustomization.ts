@@ -30,6 +30,12 @@ export interface FluxKustomizationProps {
 /**
  * L2: one Flux Kustomization over the folder that synth writes, which needs no `kustomization.yaml`. Leaves every field alone that a
  * scaler of the stack owns. Goes into a chart of the namespace of its source.
+ *
+ * @example
+ * new FluxKustomization(new Chart(app, 'flux', { namespace: 'flux-system' }), 'llm-platform', {
+ *   sourceRef: { kind: 'GitRepository', name: 'llm-platform' },
+ *   path: './dist/prod',
+ * });
  */
 export class FluxKustomization extends Construct {
   readonly name: string;

@@ -1,5 +1,6 @@
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -23,8 +24,8 @@ export interface SwapResult {
 
 /**
  * Makes `folder` hold `files`: writes what differs beside it, then renames file by file, then removes files of the old index that are
- * no longer made. Foreign files stay. When it throws before the first rename the folder is as it was; a process that dies between
- * renames leaves an index of old and new files, so that the next run mends everything.
+ * no longer made; a folder that is not there yet appears as a whole. Foreign files stay. When it throws before the first rename the
+ * folder is as it was; a process that dies between renames leaves an index of old and new files, so that the next run mends everything.
  *
  * @param files path under `folder` → content
  * @throws KvasirError `gitops/foreign-file` when a file that is not ours stands where one of ours must go.
@@ -39,15 +40,20 @@ export function swapFolder(folder: string, files: ReadonlyMap<string, string>): 
     mkdirSync(dirname(target), { recursive: true });
     const stage = mkdtempSync(join(dirname(target), `.${basename(target)}.kvasir-`));
     try {
-      writeStage(join(stage, 'files'), changed, files);
-      writeFileSync(join(stage, 'both'), formatIndex(new Set([...owned, ...files.keys()])));
-      writeFileSync(join(stage, INDEX_FILE), index);
-      mkdirSync(target, { recursive: true });
-      renameSync(join(stage, 'both'), join(target, INDEX_FILE));
-      moveInto(join(stage, 'files'), target);
-      for (const path of removed) rmSync(join(target, path), { force: true });
-      removeEmptyFolders(target, removed);
-      renameSync(join(stage, INDEX_FILE), join(target, INDEX_FILE));
+      const staged = join(stage, 'files');
+      writeStage(staged, changed, files);
+      if (lstatSync(target, { throwIfNoEntry: false }) === undefined) {
+        writeFileSync(join(staged, INDEX_FILE), index);
+        renameSync(staged, target);
+      } else {
+        writeFileSync(join(stage, 'both'), formatIndex(new Set([...owned, ...files.keys()])));
+        writeFileSync(join(stage, INDEX_FILE), index);
+        renameSync(join(stage, 'both'), join(target, INDEX_FILE));
+        moveInto(staged, target);
+        for (const path of removed) rmSync(join(target, path), { force: true });
+        removeEmptyFolders(target, removed);
+        renameSync(join(stage, INDEX_FILE), join(target, INDEX_FILE));
+      }
     } finally {
       rmSync(stage, { recursive: true, force: true });
     }

@@ -34,6 +34,15 @@ export interface GitOpsAppProps {
 /**
  * A cdk8s app whose output is a GitOps folder: a folder per chart, a file per object, the same bytes for the same stack. All checks run
  * first and are reported together; then the files are swapped in. Files that synth did not write are never touched.
+ *
+ * @example
+ * const prod = new GitOpsApp({
+ *   folder: 'prod',
+ *   cluster: Cluster.of({ kubernetes: '1.31' }),
+ *   images: { registry: 'registry.example.com/kvasir', tag: '0.1.0' },
+ * });
+ * new InferencePlatform(new Chart(prod, 'kvasir-system', { namespace: 'kvasir-system' }), 'platform');
+ * prod.synth();
  */
 export class GitOpsApp extends App {
   readonly cluster: Cluster;

@@ -19,45 +19,64 @@ const rememberedKeys = new Map<string, string>();
  * @param object plain JSON values, every field set.
  */
 export function manifestText(object: object): string {
-  return isEmpty(object) ? Yaml.stringify(object) : `${block(object, '')}\n`;
+  if (isEmpty(object)) return Yaml.stringify(object);
+  const lines: string[] = [];
+  writeBlock(object, '', '', lines);
+  lines.push('');
+  // One join makes one flat string; concatenation would leave a tree of pieces for each file until it is written.
+  return lines.join('\n');
 }
 
-/** A non-empty map or list, its first line without indentation. */
-function block(value: object, indent: string): string {
-  const lines = Array.isArray(value)
-    ? value.map((element: unknown) => `- ${inline(element, `${indent}  `, '- ')}`)
-    : Object.entries(value).map(([key, child]) => `${keyText(key)}:${afterKey(child, indent)}`);
-  return lines.join(`\n${indent}`);
-}
-
-function afterKey(value: unknown, indent: string): string {
-  if (typeof value !== 'object' || value === null || isEmpty(value)) return ` ${inline(value, indent, 'k: ')}`;
+/** Adds the lines of a non-empty map or list, the first after `start`, the others after `indent`. */
+function writeBlock(value: object, indent: string, start: string, lines: string[]): void {
   const inner = `${indent}  `;
-  return `\n${inner}${block(value, inner)}`;
+  let before = start;
+  if (Array.isArray(value)) {
+    for (const element of value as readonly unknown[]) {
+      if (isBlock(element)) writeBlock(element, inner, `${before}- `, lines);
+      else lines.push(`${before}- ${inlineText(element, indent, '- ')}`);
+      before = indent;
+    }
+    return;
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(fields)) {
+    const child = fields[key];
+    if (isBlock(child)) {
+      lines.push(`${before}${keyText(key)}:`);
+      writeBlock(child, inner, inner, lines);
+    } else lines.push(`${before}${keyText(key)}: ${inlineText(child, indent, 'k: ')}`);
+    before = indent;
+  }
+}
+
+function isBlock(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !isEmpty(value);
 }
 
 /** What stands on the line of its key or dash. */
-function inline(value: unknown, indent: string, prefix: 'k: ' | '- '): string {
-  if (typeof value === 'string') return stringText(value, prefix === '- ' ? indent.slice(2) : indent, prefix);
+function inlineText(value: unknown, indent: string, prefix: 'k: ' | '- '): string {
+  if (typeof value === 'string') return stringText(value, indent, prefix);
   if (typeof value === 'boolean' || value === null) return String(value);
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value + 0) : scalar(value, prefix);
-  if (Array.isArray(value) && value.length === 0) return '[]';
-  if (typeof value === 'object' && isEmpty(value)) return '{}';
-  return typeof value === 'object' ? block(value, indent) : scalar(value, prefix);
+  if (typeof value === 'object') return Array.isArray(value) ? '[]' : '{}';
+  return scalar(value, prefix);
 }
 
 function stringText(text: string, indent: string, prefix: 'k: ' | '- '): string {
   if (PLAIN.test(text) && !RESERVED.test(text)) return text;
   if (text.includes('\n')) return scalar(text, prefix).replace(/\n(?=[^\n])/g, `\n${indent}`);
-  return remembered(rememberedValues, text, () => scalar(text, prefix));
+  return rememberedValues.get(text) ?? remember(rememberedValues, text, scalar(text, prefix));
 }
 
 function keyText(key: string): string {
+  return rememberedKeys.get(key) ?? remember(rememberedKeys, key, newKeyText(key));
+}
+
+function newKeyText(key: string): string {
   if (PLAIN.test(key) && !RESERVED.test(key)) return key;
-  return remembered(rememberedKeys, key, () => {
-    if (key.length > LONGEST_KEY || key.includes('\n')) throw new RangeError(`no field can have the name ${JSON.stringify(key)}`);
-    return Yaml.stringify({ [key]: 0 }).slice(0, -': 0\n'.length);
-  });
+  if (key.length > LONGEST_KEY || key.includes('\n')) throw new RangeError(`no field can have the name ${JSON.stringify(key)}`);
+  return Yaml.stringify({ [key]: 0 }).slice(0, -': 0\n'.length);
 }
 
 /** As the library writes it below a key or in a list. */
@@ -66,15 +85,14 @@ function scalar(value: unknown, prefix: 'k: ' | '- '): string {
   return text.slice(prefix.length).replace(/\n$/, '');
 }
 
-function remembered(texts: Map<string, string>, text: string, make: () => string): string {
-  const known = texts.get(text);
-  if (known !== undefined) return known;
+function remember(texts: Map<string, string>, text: string, made: string): string {
   if (texts.size >= MOST_REMEMBERED) texts.clear();
-  const made = make();
   texts.set(text, made);
   return made;
 }
 
 function isEmpty(value: object): boolean {
-  return Object.keys(value).length === 0;
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _ in value) return false;
+  return true;
 }

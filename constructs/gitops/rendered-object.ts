@@ -1,6 +1,7 @@
 import type { ApiObject } from 'cdk8s';
 import type { KubeObject } from '../../src/api/meta';
 import { describeObject } from '../../src/api/meta';
+import { acknowledgementAnnotation } from '../../src/checks';
 import type { ImageSettings } from '../images';
 import { canonicalize } from './canonical-object';
 import { filePath } from './file-name';
@@ -36,6 +37,11 @@ export function renderObject(source: ApiObject, images: ImageSettings): Rendered
 export function setWave({ object }: RenderedObject, wave: number): void {
   if (wave === 0 || object.metadata.annotations?.[SYNC_WAVE] !== undefined) return;
   annotate(object as Mutable<KubeObject>, { [SYNC_WAVE]: String(wave) });
+}
+
+/** Writes into an object what was acknowledged about it, so that a later look at the files alone knows it too. */
+export function setAcknowledged({ object }: RenderedObject, reasons: ReadonlyMap<string, string>): void {
+  annotate(object as Mutable<KubeObject>, acknowledgementAnnotation(object, reasons));
 }
 
 /** Adds annotations, keys in the order in which cdk8s writes them. */

@@ -1,6 +1,7 @@
 import { ApiObject, type ApiObjectMetadata, type GroupVersionKind, type JsonPatch, Lazy } from 'cdk8s';
 import type { Construct } from 'constructs';
 import { hasStackContext } from '../stack-context';
+import { metadataJson } from './metadata-json';
 import { plainJson, UNRESOLVED } from './plain-json';
 
 /** What an L1 object of ours is made from. `spec` may be a function, called once per synth, so that constructs can still add to it. */
@@ -34,6 +35,6 @@ export abstract class KubeApiObject<Spec extends object> extends ApiObject {
     const { apiVersion, kind, ...rest } = this.fields;
     const plain = plainJson(rest);
     if (plain === UNRESOLVED) return super.toJson();
-    return { apiVersion, kind, metadata: this.metadata.toJson(), ...(plain as object) };
+    return { apiVersion, kind, metadata: metadataJson(this.metadata), ...(plain as object) };
   }
 }

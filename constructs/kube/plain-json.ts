@@ -27,10 +27,19 @@ export function plainJson(value: unknown): unknown {
   const fields = value as Readonly<Record<string, unknown>>;
   if (typeof fields.resolve === 'function') return UNRESOLVED;
   const map: Record<string, unknown> = {};
-  for (const key of Object.keys(fields).sort()) {
+  for (const key of sortedKeys(fields)) {
     const plain = plainJson(fields[key]);
     if (plain === UNRESOLVED) return UNRESOLVED;
     if (plain !== undefined) map[key] = plain;
   }
   return map;
+}
+
+/** Most maps come in order already: cdk8s' own types write their fields so. */
+function sortedKeys(fields: object): readonly string[] {
+  const keys = Object.keys(fields);
+  for (let i = 1; i < keys.length; i += 1) {
+    if (keys[i]! < keys[i - 1]!) return keys.sort();
+  }
+  return keys;
 }

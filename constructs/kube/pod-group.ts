@@ -34,7 +34,12 @@ export interface PodGroupSpec {
   readonly subGroupPolicy?: readonly SubGroupPolicy[];
 }
 
-/** L1: one PodGroup of Volcano. */
+/**
+ * L1: one PodGroup of Volcano.
+ *
+ * @example
+ * new KubePodGroup(models, 'gang', { metadata: { name: 'gang' }, spec: { minMember: 4, queue: 'llm' } });
+ */
 export class KubePodGroup extends KubeApiObject<PodGroupSpec> {
   static readonly GVK: GroupVersionKind = { apiVersion: 'scheduling.volcano.sh/v1beta1', kind: 'PodGroup' };
 

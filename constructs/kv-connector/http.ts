@@ -9,6 +9,7 @@ export interface HttpConnectorOptions {
    * @default none, for a custom engine that shares KV by itself
    */
   readonly sharedFolder?: {
+    /** Name of the claim. */
     readonly claim: string;
     /** Folder in which it is mounted. @default '/kv' */
     readonly mountPath?: string;

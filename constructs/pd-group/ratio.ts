@@ -3,7 +3,9 @@ import type { Replicas } from '../replicas';
 
 /** Bounds of prefill replicas ÷ decode replicas, both included. */
 export interface PdRatio {
+  /** Smallest quotient, at least 0. */
   readonly min: number;
+  /** Greatest quotient, above 0. */
   readonly max: number;
 }
 

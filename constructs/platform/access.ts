@@ -7,6 +7,8 @@ import { ownedLabels } from '../owned-labels';
 export interface AccessRule {
   readonly group: string;
   readonly resources: readonly string[];
+  /** Only objects of these names; lists and watches must then ask for one name each. @default every object */
+  readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 
@@ -45,6 +47,11 @@ export function grantAccess(
   });
 }
 
-function policyRule({ group, resources, verbs }: AccessRule): k8s.PolicyRule {
-  return { apiGroups: [group], resources: [...resources], verbs: [...verbs] };
+function policyRule({ group, resources, resourceNames, verbs }: AccessRule): k8s.PolicyRule {
+  return {
+    apiGroups: [group],
+    resources: [...resources],
+    ...(resourceNames === undefined ? {} : { resourceNames: [...resourceNames] }),
+    verbs: [...verbs],
+  };
 }

@@ -30,6 +30,9 @@ const FIRST_MINOR = 30;
 /**
  * L2: has the API server check what synth checks, so that objects which somebody applies by hand meet the same rules, in the same words.
  * Creates a ValidatingAdmissionPolicy and its binding per kind. Objects of another class (`kvasir.dev/class`) are left alone.
+ *
+ * @example
+ * new AdmissionPolicies(system, 'admission', { action: 'Warn' });
  */
 export class AdmissionPolicies extends Construct {
   readonly policies: readonly KubeValidatingAdmissionPolicy[];

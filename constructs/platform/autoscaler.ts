@@ -1,19 +1,14 @@
-import { k8s } from 'cdk8s-plus-28';
+import type { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
 import { type AutoscalerConfig, decodeAutoscalerConfig, defaultAutoscalerConfig } from '../../src/config/autoscaler-config';
-import { Annotations, WORKLOAD_GROUP } from '../../src/labels';
-import { addCheck } from '../check';
-import { RawDeployment } from '../kube/deployment';
+import { WORKLOAD_GROUP } from '../../src/labels';
+import type { RawDeployment } from '../kube/deployment';
 import { objectName } from '../object-name';
-import { ownedLabels } from '../owned-labels';
 import { stackContext } from '../stack-context';
 import { PodOverride } from '../workload/pod-override';
 import { type AccessRule, grantAccess, READ } from './access';
-import { createConfigDocument } from './config-document';
 import type { DeepPartial } from './deep-partial';
-import { platformImage } from './platform-image';
-import { CONFIG_FOLDER, platformPod } from './platform-pod';
-import { DEBUG_PORT, METRICS_PORT } from './ports';
+import { checkedConfig, createImageDeployment } from './image-deployment';
 
 export interface AutoscalerProps {
   /** Name of the objects. @default 'kvasir-autoscaler' */
@@ -27,8 +22,6 @@ export interface AutoscalerProps {
   /** Memory request and limit. @default '512Mi' */
   readonly memory?: string;
 }
-
-const CONFIG_FILE = 'autoscalerConfiguration.yaml';
 
 /** Objects with a `/scale` subresource that policies may name. */
 const SCALED: readonly AccessRule[] = [
@@ -49,6 +42,9 @@ const SCALED_ROLES: AccessRule = {
 /**
  * L2: the autoscaler. Creates a Deployment of one replica, a Service for its metrics, a ConfigMap, and rights to read policies and pods,
  * to write `/scale` and statuses, and to hold its Lease.
+ *
+ * @example
+ * new Autoscaler(system, 'autoscaler', { config: { syncPeriodMs: 10_000 } });
  */
 export class Autoscaler extends Construct {
   readonly name: string;
@@ -62,15 +58,12 @@ export class Autoscaler extends Construct {
   constructor(scope: Construct, id: string, props: AutoscalerProps = {}) {
     super(scope, id);
     this.name = objectName(this, props.name ?? 'kvasir-autoscaler');
-    const selector = { app: this.name };
-    const labels = ownedLabels(selector);
-    const image = platformImage(this, 'autoscaler', props.image);
-    const decoded = decodeAutoscalerConfig(props.config ?? {});
-    addCheck(this, () =>
-      decoded.kind === 'valid' ? [] : decoded.findings.map((found) => ({ ...found, field: `config.${found.field}` })),
-    );
-    this.config = decoded.kind === 'valid' ? decoded.config : defaultAutoscalerConfig();
-
+    const config = {
+      document: props.config ?? {},
+      decode: decodeAutoscalerConfig,
+      defaultConfig: defaultAutoscalerConfig,
+    };
+    this.config = checkedConfig(this, config);
     grantAccess(
       this,
       this.name,
@@ -89,44 +82,24 @@ export class Autoscaler extends Construct {
       ],
       [{ group: 'coordination.k8s.io', resources: ['leases'], verbs: ['create', 'get', 'update'] }],
     );
-    const { hash } = createConfigDocument(this, this.name, CONFIG_FILE, props.config ?? {});
-    this.deployment = new RawDeployment(this, 'Resource', {
-      metadata: { name: this.name, labels },
-      spec: () => ({
-        replicas: 1,
-        selector: { matchLabels: selector },
-        // One at a time: two that act at once would undo each other's writes.
-        strategy: { type: 'Recreate' },
-        progressDeadlineSeconds: 600,
-        revisionHistoryLimit: 3,
-        template: this.pod.apply(
-          platformPod({
-            labels: selector,
-            annotations: { [Annotations.configHash]: hash },
-            name: 'autoscaler',
-            image,
-            args: [
-              ...['--cluster', 'kubernetes', '--metrics-listen', `0.0.0.0:${METRICS_PORT}`],
-              ...['--debug-listen', `127.0.0.1:${DEBUG_PORT}`, '--config', `${CONFIG_FOLDER}/${CONFIG_FILE}`],
-            ],
-            serviceAccountName: this.name,
-            ports: [{ name: 'metrics', containerPort: METRICS_PORT }],
-            configMap: this.name,
-            readiness: { path: '/readyz', port: 'metrics' },
-            liveness: { path: '/healthz', port: 'metrics' },
-            terminationGracePeriodSeconds: 30,
-            cpu: props.cpu ?? '200m',
-            memory: props.memory ?? '512Mi',
-          }),
-        ),
-      }),
+    const made = createImageDeployment(this, {
+      ...config,
+      name: this.name,
+      part: 'autoscaler',
+      image: props.image,
+      replicas: 1,
+      // One at a time: two that act at once would undo each other's writes.
+      strategy: { type: 'Recreate' },
+      args: [],
+      ports: [],
+      readiness: { path: '/readyz', port: 'metrics' },
+      liveness: { path: '/healthz', port: 'metrics' },
+      terminationGracePeriodSeconds: 30,
+      cpu: props.cpu ?? '200m',
+      memory: props.memory ?? '512Mi',
+      pod: this.pod,
     });
-    this.service = new k8s.KubeService(this, 'Service', {
-      metadata: { name: this.name, labels },
-      spec: {
-        selector,
-        ports: [{ name: 'metrics', port: METRICS_PORT, targetPort: k8s.IntOrString.fromString('metrics'), protocol: 'TCP' }],
-      },
-    });
+    this.deployment = made.deployment;
+    this.service = made.service;
   }
 }

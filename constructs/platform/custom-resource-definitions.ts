@@ -8,6 +8,9 @@ import { stackContext } from '../stack-context';
 /**
  * L2: the kinds that Kvasir's images read. Creates their CustomResourceDefinitions, which Argo CD never prunes: that would delete every
  * object. Those of Kthena's controllers that the app's `Cluster` names are left to Kthena.
+ *
+ * @example
+ * new CustomResourceDefinitions(system, 'definitions');
  */
 export class CustomResourceDefinitions extends Construct {
   readonly definitions: readonly ApiObject[];

@@ -22,6 +22,12 @@ export interface InferencePlatformProps {
 /**
  * L3: what serves and scales models in a cluster. Creates the CustomResourceDefinitions, a Router and an Autoscaler, and on request
  * Monitoring and AdmissionPolicies; each alone if wanted.
+ *
+ * @example
+ * new InferencePlatform(system, 'platform', {
+ *   router: { replicas: 3, config: { limits: { requestsInFlight: 5_000 } } },
+ *   monitoring: { labels: { release: 'prometheus' } },
+ * });
  */
 export class InferencePlatform extends Construct {
   /** Absent when `crds` is external. */

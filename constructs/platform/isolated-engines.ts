@@ -3,9 +3,10 @@ import type { IConstruct } from 'constructs';
 import type { KubeObject } from '../../src/api/meta';
 import type { ModelServerManifest } from '../../src/api/model-server';
 import type { Container, PodSpec } from '../../src/api/pod';
-import { mayMatch, podTemplatesOf, type TemplateLabels } from '../../src/checks/pod-templates';
+import type { TemplateLabels } from '../../src/checks/pod-templates';
 import { expandWorkload } from '../../src/expand';
 import { Labels } from '../../src/labels';
+import type { FoundWorkload } from './workload-index';
 
 /** The pods of one ModelServer, and whom they have to reach. */
 export interface IsolatedEngines {
@@ -30,24 +31,14 @@ export function objectsUnder(root: IConstruct): readonly KubeObject[] {
     });
 }
 
-/** An object that makes pods, and the labels of each kind of them. */
-export interface FoundWorkload {
-  readonly object: KubeObject;
-  readonly templates: readonly TemplateLabels[];
-}
-
-/** The workloads of `namespace` under `root`. */
-export function workloadsIn(namespace: string, root: IConstruct): readonly FoundWorkload[] {
-  return objectsUnder(root)
-    .filter(({ metadata }) => metadata.namespace === namespace)
-    .map((object) => ({ object, templates: podTemplatesOf(object) }))
-    .filter(({ templates }) => templates.length > 0);
+/** Every construct under `root`, in an order that does not depend on which was created first. */
+export function constructsByPath(root: IConstruct): readonly IConstruct[] {
+  return root.node.findAll().sort((a, b) => (a.node.path < b.node.path ? -1 : 1));
 }
 
 /** The ModelServers under `root`. */
 export function enginesUnder(root: IConstruct): readonly IsolatedEngines[] {
-  return root.node
-    .findAll()
+  return constructsByPath(root)
     .filter((construct): construct is ApiObject => ApiObject.isApiObject(construct) && construct.kind === 'ModelServer')
     .map((server) => {
       const { metadata, spec } = server.toJson() as ModelServerManifest;
@@ -70,11 +61,10 @@ export interface EngineHabits {
 }
 
 /**
- * Reads from the workloads of its namespace what a server's pods have to do. Where a workload is not known, everything is assumed: what is
- * cut off by mistake never starts, and tells nobody why.
+ * Reads from the workloads that make a server's pods what those have to do. Where none is known, everything is assumed: what is cut off by
+ * mistake never starts, and tells nobody why.
  */
-export function engineHabits(engines: IsolatedEngines, workloads: readonly FoundWorkload[]): EngineHabits {
-  const own = workloads.filter(({ templates }) => templates.some((labels) => mayMatch(labels, engines.labels)));
+export function engineHabits(engines: IsolatedEngines, own: readonly FoundWorkload[]): EngineHabits {
   if (own.length === 0) return { group: engines.labels, downloads: true };
   const isAlone = own.every(({ object }) => object.kind === 'Deployment') && !engines.isDisaggregated;
   return {

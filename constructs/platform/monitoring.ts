@@ -41,6 +41,13 @@ const DEFAULT_METRICS_PATH = '/metrics';
  * L2: what Prometheus and Grafana need to know, for clusters with the Prometheus operator. Creates a ServiceMonitor for the router and one
  * for the autoscaler, a PodMonitor for all engines of ModelBoosters and PDGroups, a PrometheusRule with alerts, and a dashboard in a
  * ConfigMap.
+ *
+ * @example
+ * new Monitoring(system, 'monitoring', {
+ *   router: new Router(system, 'router'),
+ *   labels: { release: 'prometheus' },
+ *   thresholds: { timeToFirstTokenSeconds: 5 },
+ * });
  */
 export class Monitoring extends Construct {
   readonly name: string;

@@ -8,15 +8,15 @@ const LINK_LOCAL = '169.254.0.0/16';
 const NODE_LOCAL_DNS = '169.254.20.10/32';
 
 type Labels = Readonly<Record<string, string>>;
-type Ingress = NonNullable<NetworkPolicySpec['ingress']>[number];
-type Egress = NonNullable<NetworkPolicySpec['egress']>[number];
+export type Ingress = NonNullable<NetworkPolicySpec['ingress']>[number];
+export type Egress = NonNullable<NetworkPolicySpec['egress']>[number];
 
 export const tcp = (...ports: readonly number[]): NetworkPort[] => ports.map((port) => ({ protocol: 'TCP', port }));
 
-/** Pods with `labels` in `namespace`. */
+/** Pods with `labels` in `namespace`; all of them without labels. */
 export const podsIn = (namespace: string, labels: Labels): NetworkPeer => ({
   namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
-  podSelector: { matchLabels: labels },
+  podSelector: Object.keys(labels).length === 0 ? {} : { matchLabels: labels },
 });
 
 export const addresses = (cidrs: readonly string[]): NetworkPeer[] => cidrs.map((cidr) => ({ ipBlock: { cidr } }));
@@ -39,13 +39,19 @@ export const DEFAULT_DENY: NetworkPolicySpec = {
   ],
 };
 
-/** What pods with `labels` may do beyond `DEFAULT_DENY`. Flows without peers are left out: they would mean everybody. */
+/** What pods with `labels` may do beyond `DEFAULT_DENY`. Flows without peers are left out, and those to no port: they would mean everybody. */
 export function allow(labels: Labels, ingress: readonly Ingress[], egress: readonly Egress[]): NetworkPolicySpec {
-  const [incoming, outgoing] = [ingress.filter(({ from }) => from?.length !== 0), egress.filter(({ to }) => to?.length !== 0)];
+  const incoming = once(ingress.filter(({ from, ports }) => from?.length !== 0 && ports?.length !== 0));
+  const outgoing = once(egress.filter(({ to, ports }) => to?.length !== 0 && ports?.length !== 0));
   return {
     podSelector: { matchLabels: labels },
     policyTypes: ['Ingress', 'Egress'],
     ...(incoming.length === 0 ? {} : { ingress: incoming }),
     ...(outgoing.length === 0 ? {} : { egress: outgoing }),
   };
+}
+
+/** Each flow once: two providers of one host need one rule. */
+function once<T>(flows: readonly T[]): readonly T[] {
+  return [...new Map(flows.map((flow) => [JSON.stringify(flow), flow])).values()];
 }

@@ -1,9 +1,18 @@
 import { k8s } from 'cdk8s-plus-28';
+import type { SecretRef } from '../secret-ref';
 import { containerSecurity } from '../workload/pod-security';
 import type { PodTemplate } from '../workload/pod-template';
 
 /** User of Kvasir's own images, as their Dockerfiles set it. */
 const USER = 65_532;
+
+/** Keys of Secrets as files of one folder. */
+export interface MountedFiles {
+  /** Name of the volume. */
+  readonly name: string;
+  readonly folder: string;
+  readonly files: readonly { readonly path: string; readonly secret: SecretRef }[];
+}
 
 /** A pod with one of Kvasir's own images. */
 export interface PlatformPodSpec {
@@ -16,6 +25,8 @@ export interface PlatformPodSpec {
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
   /** ConfigMap mounted at `/etc/config`. */
   readonly configMap: string;
+  /** Secrets that it reads as files. @default none */
+  readonly files?: readonly MountedFiles[];
   readonly readiness: { readonly path: string; readonly port: string };
   readonly liveness: { readonly path: string; readonly port: string };
   readonly terminationGracePeriodSeconds: number;
@@ -28,6 +39,7 @@ export const CONFIG_FOLDER = '/etc/config';
 
 /** The pod template of one of Kvasir's own images: least rights, one container, its configuration mounted. */
 export function platformPod(spec: PlatformPodSpec): PodTemplate {
+  const { files = [] } = spec;
   const probe = ({ path, port }: { readonly path: string; readonly port: string }) => ({
     httpGet: { path, port: k8s.IntOrString.fromString(port) },
   });
@@ -63,11 +75,20 @@ export function platformPod(spec: PlatformPodSpec): PodTemplate {
           readinessProbe: { ...probe(spec.readiness), periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 2 },
           livenessProbe: { ...probe(spec.liveness), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
           securityContext: containerSecurity({}),
-          volumeMounts: [{ name: 'config', mountPath: CONFIG_FOLDER, readOnly: true }],
+          volumeMounts: [
+            { name: 'config', mountPath: CONFIG_FOLDER, readOnly: true },
+            ...files.map(({ name, folder }) => ({ name, mountPath: folder, readOnly: true })),
+          ],
         },
       ],
-      volumes: [{ name: 'config', configMap: { name: spec.configMap } }],
+      volumes: [{ name: 'config', configMap: { name: spec.configMap } }, ...files.map(secretVolume)],
     },
   };
   return k8s.toJson_PodTemplateSpec(template) as PodTemplate;
+}
+
+/** Projected, so that keys of several Secrets lie in one folder; what changes in them is seen without a restart. */
+function secretVolume({ name, files }: MountedFiles): k8s.Volume {
+  const sources = files.map(({ path, secret }) => ({ secret: { name: secret.name, items: [{ key: secret.key, path }] } }));
+  return { name, projected: { sources } };
 }

@@ -10,7 +10,9 @@ import { stackContext } from '../stack-context';
 import { PodOverride } from '../workload/pod-override';
 import { containerSecurity } from '../workload/pod-security';
 import type { PodTemplate } from '../workload/pod-template';
+import { ExternalRedis, type ExternalRedisOptions } from './external-redis';
 import { REDIS_PORT } from './ports';
+import type { RedisServer } from './redis-server';
 
 export interface RedisProps {
   /** Name of the objects. @default 'kvasir-redis' */
@@ -28,10 +30,27 @@ const USER = 999;
 
 /**
  * L2: a small Redis for counters that routers share. Creates a Deployment of one replica and a Service. Nothing is written to disk: after
- * a restart, counting begins anew. For more, run one elsewhere and name its address.
+ * a restart, counting begins anew. For more, run one elsewhere and describe it with `Redis.external`.
+ *
+ * @example
+ * const redis = new Redis(system, 'redis', { password: SecretRef.existing('redis', 'password') });
+ * new ModelRoute(models, 'limited')
+ *   .splitTraffic([{ server: qwen.server }])
+ *   .limitTokens({ inputTokens: 1_000_000, per: 'minute', sharedIn: redis });
  */
-export class Redis extends Construct {
+export class Redis extends Construct implements RedisServer {
+  /**
+   * A Redis that somebody else runs, to be given wherever a `Redis` is. Creates nothing.
+   *
+   * @throws RangeError when the address is not `host:port`.
+   */
+  static external(options: ExternalRedisOptions): ExternalRedis {
+    return ExternalRedis.of(options);
+  }
+
   readonly name: string;
+  /** What clients must give; the Secret lies in the namespace of this construct, and in that of each client. */
+  readonly password: SecretRef;
   readonly deployment: RawDeployment;
   readonly service: k8s.KubeService;
   /** Adds to the pods. */
@@ -40,6 +59,7 @@ export class Redis extends Construct {
   constructor(scope: Construct, id: string, props: RedisProps) {
     super(scope, id);
     this.name = objectName(this, props.name ?? 'kvasir-redis');
+    this.password = props.password;
     const selector = { app: this.name };
     const labels = ownedLabels(selector);
     const image = mirroredImage(props.image ?? 'redis:7.2.5', stackContext(this).images);

@@ -1,147 +1,172 @@
+import { Chart } from 'cdk8s';
 import { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
 import { decodeRouterConfig, defaultRouterConfig, type RouterConfig } from '../../src/config/router-config';
 import type { Finding } from '../../src/errors';
-import { Annotations, NETWORKING_GROUP } from '../../src/labels';
+import { Labels, NETWORKING_GROUP } from '../../src/labels';
 import { addCheck } from '../check';
-import { RawDeployment } from '../kube/deployment';
+import type { RawDeployment } from '../kube/deployment';
+import { ModelRoute } from '../model-route';
 import { objectName } from '../object-name';
 import { ownedLabels } from '../owned-labels';
 import { stackContext } from '../stack-context';
 import { PodOverride } from '../workload/pod-override';
 import { grantAccess, READ } from './access';
-import { createConfigDocument } from './config-document';
 import type { DeepPartial } from './deep-partial';
-import { platformImage } from './platform-image';
-import { CONFIG_FOLDER, platformPod } from './platform-pod';
-import { DEBUG_PORT, METRICS_PORT, REQUEST_PORT } from './ports';
+import { checkedConfig, createImageDeployment } from './image-deployment';
+import { REQUEST_PORT } from './ports';
+import { Redis } from './redis';
+import { type RedisServer, redisFiles, redisSection } from './redis-server';
+import { type ApiKeyOptions, authAccess, authFiles, authSection, authWarnings, type TokenOptions } from './router-auth';
 
 export interface RouterProps {
   /** Name of the objects. @default 'kvasir-router' */
   readonly name?: string;
   /** @default `<images.registry>/kvasir-router:<images.tag>` of the app */
   readonly image?: string;
-  /** Copies; each serves on its own and they share nothing but the cluster. @default 2 */
+  /** Copies; each serves on its own. @default 2 */
   readonly replicas?: number;
   /** The configuration document; fields that are left out keep the image's defaults. @default none set */
-  readonly config?: DeepPartial<RouterConfig>;
+  readonly config?: DeepPartial<Omit<RouterConfig, 'redis'>>;
+  /**
+   * Redis that holds what the copies share, such as the counters of limits. Its password and certificates are mounted from Secrets in the
+   * namespace of the router.
+   *
+   * @default none: each copy counts for itself
+   */
+  readonly redis?: RedisServer;
+  /** Takes tokens of an issuer, and refuses requests without credentials. @default no tokens are taken */
+  readonly jwt?: TokenOptions;
+  /** Takes API keys from Secrets, and refuses requests without credentials. @default no keys are taken */
+  readonly apiKeys?: ApiKeyOptions;
   /** CPU request of one copy. @default '1' */
   readonly cpu?: string;
   /** Memory request and limit of one copy: the body budget, the prefix index, and connections. @default '2Gi' */
   readonly memory?: string;
 }
 
-const CONFIG_FILE = 'routerConfiguration.yaml';
+const DEFAULT_REPLICAS = 2;
 /** Time to close after the last stream was cut. */
 const CLOSE_SECONDS = 10;
 
 /**
  * L2: the router, OpenAI-compatible in front of all models. Creates a Deployment, a Service on port 80, a ConfigMap, a
- * PodDisruptionBudget, and read-only rights on routes, servers and pods.
+ * PodDisruptionBudget, and read-only rights on routes, servers and pods, and on the Secrets with API keys by name. Everybody who reaches
+ * it may ask, unless `jwt` or `apiKeys` says who.
+ *
+ * @example
+ * const router = new Router(system, 'router', { replicas: 3, cpu: '2', config: { accessLog: { format: 'json' } } });
+ * router.pod.merge({ priorityClassName: 'system-cluster-critical' });
  */
 export class Router extends Construct {
+  /** Labels that a Secret with API keys must carry. For the template that makes the Secret. */
+  static readonly apiKeySecretLabels: Readonly<Record<string, string>> = { [Labels.apiKeys]: 'true' };
+
   readonly name: string;
   readonly deployment: RawDeployment;
   readonly service: k8s.KubeService;
   /** The configuration that the image will have, defaults included. */
   readonly config: RouterConfig;
+  /** Absent when the copies share nothing. */
+  readonly redis: RedisServer | undefined;
   /** Adds to the pods. */
   readonly pod = new PodOverride();
 
   constructor(scope: Construct, id: string, props: RouterProps = {}) {
     super(scope, id);
     this.name = objectName(this, props.name ?? 'kvasir-router');
-    const selector = { app: this.name };
-    const labels = ownedLabels(selector);
-    const image = platformImage(this, 'router', props.image);
-    const decoded = decodeRouterConfig(props.config ?? {});
-    addCheck(this, () =>
-      decoded.kind === 'valid' ? [] : decoded.findings.map((found) => ({ ...found, field: `config.${found.field}` })),
-    );
+    this.redis = props.redis;
+    const namespace = Chart.of(this).namespace ?? 'default';
+    const auth = authSection(props.config?.auth, props.jwt, props.apiKeys, namespace);
+    const config = {
+      document: { ...props.config, ...auth, ...(props.redis === undefined ? {} : sharedSections(props.redis, props)) },
+      decode: decodeRouterConfig,
+      defaultConfig: defaultRouterConfig,
+    };
+    this.config = checkedConfig(this, config);
     addCheck(this, () => (stackContext(this).cluster.kthenaServesRoutes ? [FOREIGN_ROUTER] : []));
-    this.config = decoded.kind === 'valid' ? decoded.config : defaultRouterConfig();
     const { drain } = this.config;
-    addCheck(this, () => unservedAuth(this.config.auth));
+    addCheck(this, () => authWarnings(this.config.auth, namespace));
+    addCheck(this, () => [...redisOfOthers(this), ...unknownRedis(this)]);
 
-    grantAccess(this, this.name, [
-      { group: NETWORKING_GROUP, resources: ['modelroutes', 'modelservers', 'externalmodelproviders'], verbs: READ },
-      { group: '', resources: ['pods'], verbs: READ },
-    ]);
-    const { hash } = createConfigDocument(this, this.name, CONFIG_FILE, props.config ?? {});
-    this.deployment = new RawDeployment(this, 'Resource', {
-      metadata: { name: this.name, labels },
-      spec: () => ({
-        replicas: props.replicas ?? 2,
-        selector: { matchLabels: selector },
-        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-        progressDeadlineSeconds: 600,
-        revisionHistoryLimit: 3,
-        template: this.pod.apply(
-          platformPod({
-            labels: selector,
-            annotations: { [Annotations.configHash]: hash },
-            name: 'router',
-            image,
-            args: [
-              ...[
-                '--cluster',
-                'kubernetes',
-                '--listen',
-                `0.0.0.0:${REQUEST_PORT}`,
-                '--metrics-listen',
-                `0.0.0.0:${METRICS_PORT}`,
-              ],
-              ...['--debug-listen', `127.0.0.1:${DEBUG_PORT}`, '--config', `${CONFIG_FOLDER}/${CONFIG_FILE}`],
-            ],
-            serviceAccountName: this.name,
-            ports: [
-              { name: 'http', containerPort: REQUEST_PORT },
-              { name: 'metrics', containerPort: METRICS_PORT },
-            ],
-            configMap: this.name,
-            readiness: { path: '/readyz', port: 'http' },
-            liveness: { path: '/healthz', port: 'http' },
-            terminationGracePeriodSeconds: Math.ceil((drain.announceMs + drain.timeoutMs) / 1000) + CLOSE_SECONDS,
-            cpu: props.cpu ?? '1',
-            memory: props.memory ?? '2Gi',
-          }),
-        ),
-      }),
+    grantAccess(
+      this,
+      this.name,
+      [
+        { group: NETWORKING_GROUP, resources: ['modelroutes', 'modelservers', 'externalmodelproviders'], verbs: READ },
+        { group: '', resources: ['pods'], verbs: READ },
+      ],
+      authAccess(this.config.auth, namespace),
+    );
+    const made = createImageDeployment(this, {
+      ...config,
+      name: this.name,
+      part: 'router',
+      image: props.image,
+      replicas: props.replicas ?? DEFAULT_REPLICAS,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      args: ['--listen', `0.0.0.0:${REQUEST_PORT}`],
+      ports: [{ name: 'http', port: 80, containerPort: REQUEST_PORT }],
+      files: [...(props.redis === undefined ? [] : redisFiles(props.redis)), ...authFiles(props.jwt)],
+      readiness: { path: '/readyz', port: 'http' },
+      liveness: { path: '/healthz', port: 'http' },
+      terminationGracePeriodSeconds: Math.ceil((drain.announceMs + drain.timeoutMs) / 1000) + CLOSE_SECONDS,
+      cpu: props.cpu ?? '1',
+      memory: props.memory ?? '2Gi',
+      pod: this.pod,
     });
-    this.service = new k8s.KubeService(this, 'Service', {
-      metadata: { name: this.name, labels },
-      spec: {
-        selector,
-        ports: [
-          { name: 'http', port: 80, targetPort: k8s.IntOrString.fromString('http'), protocol: 'TCP' },
-          { name: 'metrics', port: METRICS_PORT, targetPort: k8s.IntOrString.fromString('metrics'), protocol: 'TCP' },
-        ],
-      },
-    });
+    this.deployment = made.deployment;
+    this.service = made.service;
     new k8s.KubePodDisruptionBudget(this, 'DisruptionBudget', {
-      metadata: { name: this.name, labels },
+      metadata: { name: this.name, labels: ownedLabels({ app: this.name }) },
       spec: {
         maxUnavailable: k8s.IntOrString.fromNumber(1),
         unhealthyPodEvictionPolicy: 'AlwaysAllow',
-        selector: { matchLabels: selector },
+        selector: { matchLabels: { app: this.name } },
       },
     });
   }
 }
 
-/** The image does not start with `auth`: letting everybody in would be worse. */
-function unservedAuth(auth: RouterConfig['auth']): readonly Finding[] {
-  const asked = (['jwksUri', 'issuer', 'audiences'] as const).find((field) => (auth?.[field] ?? '').length > 0);
-  if (asked === undefined) return [];
+/** What the copies share: each counts up to its part of it while Redis is away. */
+function sharedSections(redis: RedisServer, { replicas = DEFAULT_REPLICAS, config }: RouterProps): DeepPartial<RouterConfig> {
+  return { redis: redisSection(redis), rateLimit: { replicas, ...config?.rateLimit } };
+}
+
+/** A Redis of another namespace: pods mount Secrets of their own namespace only. */
+function redisOfOthers(router: Router): readonly Finding[] {
+  const { redis } = router;
+  if (!(redis instanceof Redis)) return [];
+  const [theirs, ours] = [redis, router].map((construct) => Chart.of(construct).namespace ?? 'default');
+  if (theirs === ours) return [];
   return [
     {
-      code: 'config/auth-not-served',
-      severity: 'error',
-      field: `config.auth.${asked}`,
-      message: `${JSON.stringify(auth?.[asked])} asks for tokens, which this version of the router does not check, so it would not start`,
-      remedy: 'leave auth out and check tokens in front of the router',
+      code: 'redis/secret-elsewhere',
+      severity: 'info',
+      field: 'redis',
+      message: `takes its password from Secret ${redis.password.name} in namespace ${ours}, and Redis ${redis.name} from that in ${theirs}`,
+      remedy: 'create the Secret in both, with one password',
     },
   ];
+}
+
+/** Routes that count in a Redis whose password or certificate the router is not given. */
+function unknownRedis(router: Router): readonly Finding[] {
+  const asked = new Map<string, ModelRoute>();
+  for (const construct of router.node.root.node.findAll()) {
+    const { sharedIn } = construct instanceof ModelRoute ? construct : {};
+    if (sharedIn === undefined || sharedIn.address === router.redis?.address) continue;
+    if (sharedIn.password !== undefined || sharedIn.tls !== undefined) asked.set(sharedIn.address, construct as ModelRoute);
+  }
+  return [...asked]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([address, route]) => ({
+      code: 'routing/redis-not-given',
+      severity: 'warning',
+      field: 'redis',
+      message: `is not ${address}, in which ModelRoute ${route.name} counts, so that the router has neither its password nor its certificate`,
+      remedy: 'give the router that Redis too',
+    }));
 }
 
 const FOREIGN_ROUTER = {

@@ -1,9 +1,10 @@
-import { k8s } from 'cdk8s-plus-28';
+import type { k8s } from 'cdk8s-plus-28';
 import { Annotations } from '../../src/labels';
 import type { Accelerator } from '../accelerator';
 import type { Engine } from '../engine/engine';
 import type { Launch } from '../engine/engine-spec';
 import type { ModelSource } from '../model-source';
+import type { ApiJson } from './api-json';
 import { containerSecurity, HOME, type PodSecurityOptions, podSecurity } from './pod-security';
 import type { PodTemplate } from './pod-template';
 import type { ShutdownPlan } from './shutdown-plan';
@@ -36,11 +37,10 @@ export interface EnginePodSpec {
 }
 
 const PROBE_PERIOD_SECONDS = 10;
-const { fromNumber, fromString } = k8s.Quantity;
 
 /** The pod template of one engine, complete but for what a user merges into it. */
 export function enginePod(spec: EnginePodSpec): PodTemplate {
-  const template: k8s.PodTemplateSpec = {
+  const template: ApiJson<k8s.PodTemplateSpec> = {
     metadata: { labels: spec.labels, annotations: annotations(spec) },
     spec: {
       ...(spec.security.serviceAccountName === undefined
@@ -56,14 +56,14 @@ export function enginePod(spec: EnginePodSpec): PodTemplate {
       terminationGracePeriodSeconds: spec.shutdown.terminationGracePeriodSeconds,
       containers: [engineContainer(spec)],
       volumes: [
-        { name: 'dshm', emptyDir: { medium: 'Memory', sizeLimit: fromString(`${spec.sharedMemoryGiB}Gi`) } },
+        { name: 'dshm', emptyDir: { medium: 'Memory', sizeLimit: `${spec.sharedMemoryGiB}Gi` } },
         { name: 'home', emptyDir: {} },
         { name: 'tmp', emptyDir: {} },
         ...modelVolume(spec.source),
       ],
     },
   };
-  return withPreStop(k8s.toJson_PodTemplateSpec(template) as PodTemplate, spec);
+  return withPreStop(template as PodTemplate, spec);
 }
 
 function spreadConstraints({ selector, topologyKeys }: EnginePodSpec['spread']): Pick<k8s.PodSpec, 'topologySpreadConstraints'> {
@@ -96,9 +96,9 @@ function annotations({ accelerator, costPerReplicaHour, source }: EnginePodSpec)
   };
 }
 
-function engineContainer(spec: EnginePodSpec): k8s.Container {
+function engineContainer(spec: EnginePodSpec): ApiJson<k8s.Container> {
   const { accelerator, engine, gpus, launch } = spec;
-  const gpu = { [accelerator.resourceName]: fromNumber(gpus) };
+  const gpu = { [accelerator.resourceName]: gpus };
   return {
     name: 'engine',
     image: spec.image,
@@ -108,7 +108,7 @@ function engineContainer(spec: EnginePodSpec): k8s.Container {
     ...(spec.isServing ? { ports: [{ name: 'http', containerPort: engine.port, protocol: 'TCP' }] } : {}),
     resources: {
       limits: gpu,
-      requests: { cpu: fromNumber(spec.cpu), memory: fromString(`${spec.memoryGiB}Gi`), ...gpu },
+      requests: { cpu: spec.cpu, memory: `${spec.memoryGiB}Gi`, ...gpu },
     },
     ...(spec.isServing ? probes(engine, spec.startupSeconds) : {}),
     securityContext: containerSecurity(spec.security),
@@ -124,8 +124,8 @@ function engineContainer(spec: EnginePodSpec): k8s.Container {
 function probes(
   engine: Engine,
   startupSeconds: number,
-): Pick<k8s.Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'> {
-  const health = { httpGet: { path: engine.healthPath, port: k8s.IntOrString.fromString('http') } };
+): ApiJson<Pick<k8s.Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>> {
+  const health = { httpGet: { path: engine.healthPath, port: 'http' } };
   return {
     startupProbe: {
       ...health,

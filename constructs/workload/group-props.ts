@@ -3,7 +3,7 @@ import type { Engine } from '../engine/engine';
 import type { PdRole } from '../engine/engine-spec';
 import type { GangOptions } from '../gang-options';
 import type { ModelSource } from '../model-source';
-import type { Replicas } from '../replicas';
+import { Replicas } from '../replicas';
 import type { Rollout } from '../rollout';
 import type { Parallelism } from './parallelism';
 import type { PodSecurityOptions } from './pod-security';
@@ -61,7 +61,9 @@ export interface PoolProps {
 export interface ServingGroupProps extends PoolProps {
   /** Name of the objects. @default the construct's id */
   readonly name?: string;
+  /** Where the model comes from. */
   readonly source: ModelSource;
+  /** What runs it. */
   readonly engine: Engine;
   /** Name under which the engine serves the model. @default the objects' name */
   readonly servedModelName?: string;
@@ -71,4 +73,9 @@ export interface ServingGroupProps extends PoolProps {
   readonly pdRole?: PdRole;
   /** The object of several groups that it is a role of; `workload`, `gang` and PodGroup are then the set's. @default an object of its own */
   readonly memberOf?: { readonly set: RoleSet; readonly role: string };
+}
+
+/** Most pods that all of `pools` may run at once. */
+export function mostPods(pools: readonly Pick<PoolProps, 'replicas' | 'podsPerReplica'>[]): number {
+  return pools.reduce((sum, { replicas = 1, podsPerReplica = 1 }) => sum + Replicas.from(replicas).max * podsPerReplica, 0);
 }

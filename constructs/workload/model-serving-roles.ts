@@ -2,8 +2,15 @@ import type { ModelServingManifest } from '../../src/api/model-serving';
 import { Labels } from '../../src/labels';
 import { KubeModelServing } from '../kube/model-serving';
 import { controllerGangLimits, queueAnnotations } from './controller-gang';
-import { MODEL_SERVING_VARIABLES, servingRole, servingScheduler, servingTopology, surgeLimits } from './model-serving';
-import type { RoleEngine, RoleSetSpec } from './role-engine';
+import {
+  MODEL_SERVING_VARIABLES,
+  recoveryLimits,
+  servingRole,
+  servingScheduler,
+  servingTopology,
+  surgeLimits,
+} from './model-serving';
+import type { RoleEngine, RoleGroup, RoleSetSpec } from './role-engine';
 import type { Limit } from './workload';
 
 /** The kind takes four roles. */
@@ -17,13 +24,12 @@ export const modelServingRoles: RoleEngine = {
 
   limits(set: RoleSetSpec): readonly Limit[] {
     const roles = set.roles();
-    const recoveries = new Set(roles.map(({ group }) => group.recovery));
     return [
       ...controllerGangLimits(set.gang, 2, 'with-topology'),
-      ...roles.flatMap(({ group }) => surgeLimits(group)),
+      ...roles.flatMap(({ group }) => [...surgeLimits(group), ...recoveryLimits(group, 'DisaggregatedSet')]),
+      ...roles.flatMap(zeroLimits),
       ...(roles.length === 0 ? [{ what: 'roles are 0', instead: { remedy: 'have a serving group join' } }] : []),
       ...(roles.length > MOST_ROLES ? [{ what: `roles are ${roles.length}`, instead: 'DisaggregatedSet' } as const] : []),
-      ...(recoveries.size > 1 ? [{ what: 'recovery differs between the roles', instead: 'DisaggregatedSet' } as const] : []),
     ];
   },
 
@@ -44,12 +50,18 @@ export const modelServingRoles: RoleEngine = {
   }),
 };
 
+/** Kthena's admission wants one replica of a role that may be unavailable, and so one at least. */
+function zeroLimits({ role, group }: RoleGroup): readonly Limit[] {
+  if (group.minReplicas > 0) return [];
+  return [{ what: `replicas may be 0 for ${role}`, instead: 'DisaggregatedSet' }];
+}
+
 function specOf(set: RoleSetSpec): ModelServingManifest['spec'] {
   const roles = set.roles();
   return {
     replicas: set.copies,
     schedulerName: servingScheduler(set.gang),
-    recoveryPolicy: roles.every(({ group }) => group.recovery === 'pod') ? 'None' : 'RoleRecreate',
+    recoveryPolicy: 'RoleRecreate',
     // Replaces replica by replica in each role; whole copies at once would leave a single copy with nobody to serve.
     rolloutStrategy: { type: 'RoleRollingUpdate' },
     template: {

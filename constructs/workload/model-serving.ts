@@ -6,7 +6,7 @@ import { schedulerNameOf } from '../gang-options';
 import { KubeModelServing } from '../kube/model-serving';
 import { controllerGangLimits, queueAnnotations } from './controller-gang';
 import type { PodTemplate } from './pod-template';
-import type { GroupVariables, Limit, ServingGroupSpec, Workload, WorkloadEngine } from './workload';
+import type { GroupVariables, Limit, ServingGroupSpec, Workload, WorkloadEngine, WorkloadName } from './workload';
 
 type ModelServingSpec = ModelServingManifest['spec'];
 type Role = ModelServingSpec['template']['roles'][number];
@@ -31,6 +31,9 @@ export const modelServingEngine: WorkloadEngine = {
   limits: (group): readonly Limit[] => [
     ...controllerGangLimits(group.gang, group.podsPerReplica, 'with-topology'),
     ...surgeLimits(group),
+    ...recoveryLimits(group, 'LeaderWorkerSet'),
+    // Of one that begins at zero Kthena's controller never writes a status, and so no scaler can read it.
+    ...(group.replicas() === 0 ? [{ what: 'replicas is 0', instead: otherEngine(group) }] : []),
   ],
 
   create(scope: Construct, group: ServingGroupSpec): Workload {
@@ -42,7 +45,7 @@ export const modelServingEngine: WorkloadEngine = {
         return {
           ...(replicas === undefined ? {} : { replicas }),
           schedulerName: servingScheduler(group.gang),
-          recoveryPolicy: group.recovery === 'replica' ? 'ServingGroupRecreate' : 'None',
+          recoveryPolicy: 'ServingGroupRecreate',
           rolloutStrategy: {
             type: 'ServingGroupRollingUpdate',
             rollingUpdateConfiguration: {
@@ -95,8 +98,16 @@ export function servingTopology(gang: GangOptions | undefined): Pick<ModelServin
 }
 
 /** Kthena's controller replaces; it never starts more than there were. */
-export function surgeLimits({ rollout, podsPerReplica }: ServingGroupSpec): readonly Limit[] {
-  if (rollout.maxSurge === 0) return [];
-  const instead = podsPerReplica === 1 ? 'Deployment' : 'LeaderWorkerSet';
-  return [{ what: `rollout.surge is ${rollout.maxSurge}`, instead }];
+export function surgeLimits(group: ServingGroupSpec): readonly Limit[] {
+  const { maxSurge } = group.rollout;
+  return maxSurge === 0 ? [] : [{ what: `rollout.surge is ${maxSurge}`, instead: otherEngine(group) }];
+}
+
+/** Under `recoveryPolicy: None` Kthena's controller deletes a pod that failed and does not make it again, so that is never written. */
+export function recoveryLimits({ recovery, podsPerReplica }: ServingGroupSpec, instead: WorkloadName): readonly Limit[] {
+  return recovery === 'replica' || podsPerReplica === 1 ? [] : [{ what: 'recovery is pod', instead }];
+}
+
+function otherEngine({ podsPerReplica }: ServingGroupSpec): WorkloadName {
+  return podsPerReplica === 1 ? 'Deployment' : 'LeaderWorkerSet';
 }

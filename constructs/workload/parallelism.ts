@@ -2,7 +2,9 @@ import type { Finding } from '../../src/errors';
 
 /** How a model is split over the GPUs of one replica. */
 export interface Parallelism {
+  /** GPUs that share each layer. */
   readonly tensor: number;
+  /** Stages of layers, one behind the other. */
   readonly pipeline: number;
 }
 

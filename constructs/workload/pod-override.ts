@@ -26,6 +26,12 @@ export type PodPatch = { readonly [field: string]: unknown };
 /**
  * What a user adds to pods that Kvasir built. Applied before anything reads the pods (hash, bill, checks), and the same for every
  * workload engine.
+ *
+ * @example
+ * qwen.pools.h100.pod
+ *   .merge({ tolerations: [{ key: 'team', operator: 'Equal', value: 'a' }] })
+ *   .merge({ containers: [{ name: 'engine', env: [{ name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' }] }] })
+ *   .addLabel('team', 'a');
  */
 export class PodOverride {
   private readonly patches: JsonObject[] = [];

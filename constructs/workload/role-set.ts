@@ -28,6 +28,18 @@ export interface RoleSetProps {
 /**
  * L2: one object whose roles are serving groups that live together, such as prefill and decode. Groups join it with
  * `new ServingGroup(scope, id, { …, memberOf: { set, role } })`.
+ *
+ * @example
+ * const set = new RoleSet(models, 'pair', { workload: 'DisaggregatedSet', labels: { 'kvasir.dev/model': 'pair' } });
+ * for (const role of ['prefill', 'decode'] as const) {
+ *   new ServingGroup(models, role, {
+ *     source: ModelSource.huggingFace('Qwen/Qwen3-8B', { revision: 'b968826d9c46dd6066d109eabc6255188de91218' }),
+ *     engine: Engine.vllm('0.32.0', { maxModelLen: 32_768 }),
+ *     accelerator: Accelerator.L40S_48GB,
+ *     pdRole: role,
+ *     memberOf: { set, role },
+ *   });
+ * }
  */
 export class RoleSet extends Construct {
   readonly name: string;

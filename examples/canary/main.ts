@@ -37,12 +37,22 @@ const canary = new ModelBooster(models, 'qwen3-8b-next', {
   route: false,
 });
 
+// Half the memory for its KV cache. Nobody gets its answers: it is measured under copies of real requests.
+const candidate = new ModelBooster(models, 'qwen3-8b-fp8-cache', {
+  source: ModelSource.huggingFace('Qwen/Qwen3-8B', { revision: 'b968826d9c46dd6066d109eabc6255188de91218' }),
+  engine: Engine.vllm('0.32.0', { maxModelLen: 32_768, extraArgs: ['--kv-cache-dtype', 'fp8'] }),
+  pools: { l40s: { accelerator: Accelerator.L40S_48GB, costPerReplicaHour: 1.2, replicas: 1 } },
+  route: false,
+});
+
 // Clients ask for qwen3-8b; testers who send `x-canary: always` get the new one each time, all others in one of twenty requests.
+// The candidate gets copies of every tenth.
 new ModelRoute(models, 'route', { name: 'qwen3-8b' }).canary({
   stable: { server: stable.server },
   canary: { server: canary.server },
   percent: 5,
   optIn: { header: 'x-canary', value: 'always' },
+  shadow: { server: candidate.server, percent: 10 },
 });
 
 app.synth();

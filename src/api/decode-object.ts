@@ -37,7 +37,7 @@ export function decodeKind<K extends ApiKind>(kind: K, input: unknown, file?: st
 type Fields = Readonly<Record<string, unknown>>;
 
 function decode<K extends ApiKind>(kind: K, input: Fields, file: string | undefined): DecodeOutcome<ApiObjects[K]> {
-  const { apiVersion, schema, rules, fillDefaults } = apiKinds[kind];
+  const { apiVersion, schema, rules, fillDefaults, readAnnotations } = apiKinds[kind];
   if (input.apiVersion !== apiVersion) {
     return invalid(input, file, [
       error('apiVersion', 'object/version', `${shown(input.apiVersion)} is not served`, `use ${apiVersion}`),
@@ -47,7 +47,12 @@ function decode<K extends ApiKind>(kind: K, input: Fields, file: string | undefi
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
     return invalid(input, file, [error('metadata', 'schema/type', `${shown(metadata)} is no object`, 'give the object a name')]);
   }
-  const normalized = normalize(schema, body);
+  const { annotations } = metadata as { readonly annotations?: unknown };
+  const annotated =
+    readAnnotations !== undefined && isFields(body.spec) && isFields(annotations)
+      ? readAnnotations(body.spec, annotations)
+      : { spec: body.spec, problems: [] };
+  const normalized = normalize(schema, 'spec' in body ? { ...body, spec: annotated.spec } : body);
   const filled = normalized.value as Fields;
   const value = {
     ...filled,
@@ -56,6 +61,7 @@ function decode<K extends ApiKind>(kind: K, input: Fields, file: string | undefi
   };
   const problems: Problem[] = [
     ...metadataRules(metadata as ObjectMeta),
+    ...annotated.problems,
     ...normalized.problems.map(statusIsNotWritten),
     ...validateSchema(schema, value).filter(({ code, field }) => code !== 'schema/required' || !normalized.misspelt.has(field)),
   ];
@@ -69,6 +75,8 @@ function decode<K extends ApiKind>(kind: K, input: Fields, file: string | undefi
 function statusIsNotWritten(problem: Problem): Problem {
   return /^status[.[]/.test(problem.field) ? { ...problem, severity: 'warning' } : problem;
 }
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isError = ({ severity }: Problem): boolean => severity === 'error';
 

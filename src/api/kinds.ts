@@ -8,6 +8,7 @@ import { externalModelProviderRules } from './external-model-provider-rules';
 import { type ModelBooster, modelBoosterSchema } from './model-booster';
 import { modelBoosterRules } from './model-booster-rules';
 import { type ModelRoute, modelRouteSchema } from './model-route';
+import { withAnnotatedExtensions } from './model-route-extensions';
 import { modelRouteRules } from './model-route-rules';
 import { type ModelServer, modelServerSchema } from './model-server';
 import { modelServerRules } from './model-server-rules';
@@ -38,10 +39,18 @@ export interface ApiKindInfo<K extends ApiKind> {
   readonly rules: (object: ApiObjects[K]) => Iterable<Problem>;
   /** Defaults beyond the schema's, over a spec that has those. */
   readonly fillDefaults?: (spec: unknown) => unknown;
+  /** What annotations add to a spec as it was written, for fields that another owner of the definition does not have. */
+  readonly readAnnotations?: typeof withAnnotatedExtensions;
 }
 
 export const apiKinds: { readonly [K in ApiKind]: ApiKindInfo<K> } = {
-  ModelRoute: { apiVersion: NETWORKING_API_VERSION, plural: 'modelroutes', schema: modelRouteSchema, rules: modelRouteRules },
+  ModelRoute: {
+    apiVersion: NETWORKING_API_VERSION,
+    plural: 'modelroutes',
+    schema: modelRouteSchema,
+    rules: modelRouteRules,
+    readAnnotations: withAnnotatedExtensions,
+  },
   ModelServer: { apiVersion: NETWORKING_API_VERSION, plural: 'modelservers', schema: modelServerSchema, rules: modelServerRules },
   ExternalModelProvider: {
     apiVersion: NETWORKING_API_VERSION,

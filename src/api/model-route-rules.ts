@@ -1,11 +1,12 @@
 import { RE2JS } from 're2js';
+import { parseDurationMs } from '../duration';
 import { fieldPath } from './field-path';
-import type { ModelRoute, Rule, StringMatch, TargetModel } from './model-route';
+import { HTTP_TOKEN, type ModelRoute, type Rule, type SessionAffinity, type StringMatch, type TargetModel } from './model-route';
 import { error, type Problem, shown, warning } from './problem';
 
 /** What Kthena's CEL rules and webhook ask of a route, and what cannot have been meant. */
 export function* modelRouteRules({ spec }: ModelRoute): Iterable<Problem> {
-  const { modelName = '', loraAdapters = [], rules } = spec;
+  const { modelName = '', loraAdapters = [], rules, sessionAffinity } = spec;
   if (modelName === '' && loraAdapters.length === 0) {
     yield error(
       'spec',
@@ -29,6 +30,26 @@ export function* modelRouteRules({ spec }: ModelRoute): Iterable<Problem> {
       );
     }
   }
+  if (sessionAffinity !== undefined) yield* affinityRules(sessionAffinity);
+}
+
+function* affinityRules({ source, name, ttl }: SessionAffinity): Iterable<Problem> {
+  if ((source === 'header' || source === 'cookie') && !new RegExp(HTTP_TOKEN).test(name)) {
+    yield error(
+      'spec.sessionAffinity.name',
+      'model-route/affinity-name',
+      `${shown(name)} is no name of a ${source}`,
+      'use letters, digits and dashes',
+    );
+  }
+  if ((parseDurationMs(ttl) ?? 0) <= 0) {
+    yield error(
+      'spec.sessionAffinity.ttl',
+      'model-route/affinity-ttl',
+      `${shown(ttl)} remembers nothing`,
+      'write one above 0, like 1h',
+    );
+  }
 }
 
 /** Whether a rule has no conditions. */
@@ -38,7 +59,7 @@ export function matchesAll({ modelMatch }: Rule): boolean {
   return Object.keys(headers).length === 0 && uri === undefined && body?.model === undefined;
 }
 
-function* ruleRules({ modelMatch, targetModels }: Rule, path: string, hasAdapters: boolean): Iterable<Problem> {
+function* ruleRules({ modelMatch, targetModels, shadow }: Rule, path: string, hasAdapters: boolean): Iterable<Problem> {
   for (const [header, match] of Object.entries(modelMatch?.headers ?? {})) {
     yield* stringMatchRules(match, fieldPath(`${path}.modelMatch.headers`, header));
   }
@@ -50,6 +71,14 @@ function* ruleRules({ modelMatch, targetModels }: Rule, path: string, hasAdapter
       'model-route/no-weight',
       'the weights add up to 0',
       'give one target a weight from 1 to 100, or leave the weights out',
+    );
+  }
+  if (shadow !== undefined && targetModels.some(({ modelServerName }) => modelServerName === shadow.modelServerName)) {
+    yield warning(
+      `${path}.shadow.modelServerName`,
+      'model-route/shadow-of-itself',
+      `${shown(shadow.modelServerName)} already gets requests of this rule, and would get some twice`,
+      'copy to another ModelServer, or remove the shadow',
     );
   }
 }

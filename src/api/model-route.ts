@@ -1,5 +1,5 @@
 import { type KubeKind, type KubeManifest, objectSchema } from './kube-kind';
-import { type Decoded, defaulted, described, int32, listOf, mapOf, object, oneOf, optional, text } from './schema';
+import { type Decoded, defaulted, described, duration, int32, listOf, mapOf, object, oneOf, optional, text } from './schema';
 
 const DNS_SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
 
@@ -46,6 +46,20 @@ export const targetModelSchema = object(
   },
 );
 
+export const shadowSchema = object(
+  {
+    modelServerName: text('ModelServer in the same namespace that gets the copies.', { minLength: 1, maxLength: 253 }),
+    percent: defaulted(
+      int32('Share of the requests of the rule that is copied; 0 copies none.', { minimum: 0, maximum: 100 }),
+      100,
+    ),
+  },
+  {
+    description:
+      'A ModelServer that gets copies of requests, whose answers nobody sees. Copies count against no limit. An extension of Kvasir.',
+  },
+);
+
 export const ruleSchema = object(
   {
     name: optional(text('For people and logs.')),
@@ -55,6 +69,7 @@ export const ruleSchema = object(
       maxItems: 16,
       description: 'Where matching requests go, drawn by weight.',
     }),
+    shadow: optional(shadowSchema),
   },
   { description: 'One rule of a route. The first rule that matches decides.' },
 );
@@ -63,6 +78,9 @@ export const rateLimitSchema = object(
   {
     inputTokensPerUnit: optional(int32('Prompt tokens allowed per unit of time. Absent: no limit.', { minimum: 1 })),
     outputTokensPerUnit: optional(int32('Generated tokens allowed per unit of time. Absent: no limit.', { minimum: 1 })),
+    requestsPerUnit: optional(
+      int32('Requests allowed per unit of time. Absent: no limit. An extension of Kvasir.', { minimum: 1 }),
+    ),
     unit: defaulted(oneOf(['second', 'minute', 'hour', 'day', 'month'], 'Unit of time of the limits.'), 'second'),
     global: optional(
       object(
@@ -78,7 +96,45 @@ export const rateLimitSchema = object(
       ),
     ),
   },
-  { description: 'Token limits of the route.' },
+  { description: 'Limits of the route.' },
+);
+
+/** Characters of an HTTP token (RFC 9110 §5.6.2): names of headers, and of cookies by RFC 6265 §4.1.1. */
+export const HTTP_TOKEN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
+
+export const sessionAffinitySchema = object(
+  {
+    source: oneOf(
+      ['header', 'cookie', 'query', 'claim'],
+      'Where a request names its session: a header, a cookie, a parameter of the URL, or a claim of the verified token.',
+    ),
+    name: text('Name of the header, cookie, parameter or claim.', { minLength: 1, maxLength: 256 }),
+    ttl: defaulted(duration('How long after its last request a session is remembered.', { maxLength: 32 }), '1h'),
+  },
+  {
+    description:
+      'Requests of one session go to the pod that served the last one, while it can. Requests that name none go anywhere. An extension of Kvasir.',
+    'x-kubernetes-validations': [
+      {
+        rule: `self.source in ['query', 'claim'] || self.name.matches(r"${HTTP_TOKEN}")`,
+        message: 'name must be the name of a header or cookie',
+      },
+      { rule: 'duration(self.ttl) > duration("0s")', message: 'ttl must be above 0' },
+    ],
+  },
+);
+
+export const tenantIsolationSchema = object(
+  {
+    salt: oneOf(
+      ['tenant', 'user'],
+      'Whose caches are kept apart: those of tenants, or those of users, by the verified credentials of a request.',
+    ),
+  },
+  {
+    description:
+      'No request finds in a KV cache what another tenant put there. Requests without a tenant are kept apart by user, and requests of nobody in particular share. An extension of Kvasir.',
+  },
 );
 
 export const parentReferenceSchema = object(
@@ -118,6 +174,8 @@ export const modelRouteSpecSchema = object(
     parentRefs: optional(listOf(parentReferenceSchema, { description: 'Gateways that the route is attached to. Absent: all.' })),
     rules: listOf(ruleSchema, { maxItems: 16, description: 'Rules in order; the first that matches decides.' }),
     rateLimit: optional(rateLimitSchema),
+    sessionAffinity: optional(sessionAffinitySchema),
+    tenantIsolation: optional(tenantIsolationSchema),
   },
   {
     description: 'Which requests the route serves, and where they go.',
@@ -141,8 +199,11 @@ export const modelRouteSchema = objectSchema(
 export type StringMatch = Decoded<typeof stringMatchSchema>;
 export type ModelMatch = Decoded<typeof modelMatchSchema>;
 export type TargetModel = Decoded<typeof targetModelSchema>;
+export type Shadow = Decoded<typeof shadowSchema>;
 export type Rule = Decoded<typeof ruleSchema>;
 export type RateLimit = Decoded<typeof rateLimitSchema>;
+export type SessionAffinity = Decoded<typeof sessionAffinitySchema>;
+export type TenantIsolation = Decoded<typeof tenantIsolationSchema>;
 export type ParentReference = Decoded<typeof parentReferenceSchema>;
 export type ModelRouteSpec = Decoded<typeof modelRouteSpecSchema>;
 /** A decoded ModelRoute. */

@@ -47,18 +47,31 @@ function walk(schema: TSchema, value: unknown, path: string, notes: Notes): unkn
 
 function walkFields(schema: TSchema, value: object, path: string, notes: Notes): object {
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
-  const fields: [string, unknown][] = [];
+  const fields: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
     if (property === undefined) noteUnknownField(key, Object.keys(properties), path, notes);
     // A null field is as good as absent: the API server prunes it before it applies defaults.
-    else if (item !== null && item !== undefined) fields.push([key, walk(property, item, fieldPath(path, key), notes)]);
+    else if (item !== null && item !== undefined) {
+      fields[key] = typeof item === 'object' ? walk(property, item, fieldPath(path, key), notes) : item;
+    }
   }
-  const present = new Set(fields.map(([key]) => key));
-  for (const [key, property] of Object.entries(properties)) {
-    if (!present.has(key) && property.default !== undefined) fields.push([key, structuredClone(property.default)]);
+  for (const [key, { default: filled }] of defaultsOf(properties)) {
+    if (!Object.hasOwn(fields, key)) fields[key] = typeof filled === 'object' ? structuredClone(filled) : filled;
   }
-  return Object.fromEntries(fields);
+  return fields;
+}
+
+const defaults = new WeakMap<object, readonly (readonly [string, TSchema])[]>();
+
+/** The properties that have a default, in order; found once for each schema. */
+function defaultsOf(properties: Readonly<Record<string, TSchema>>): readonly (readonly [string, TSchema])[] {
+  let found = defaults.get(properties);
+  if (found === undefined) {
+    found = Object.entries(properties).filter(([, property]) => property.default !== undefined);
+    defaults.set(properties, found);
+  }
+  return found;
 }
 
 function noteUnknownField(key: string, known: readonly string[], path: string, notes: Notes): void {

@@ -127,8 +127,8 @@ export const oneOf = <const V extends readonly string[]>(values: V, description:
   Type.Unsafe<V[number]>({ type: 'string', enum: values, description });
 
 /** Go duration such as `1m30s`; whether it parses is checked by the kind's rules, as the API server does not. */
-export const duration = (description: string): TUnsafe<string> =>
-  Type.Unsafe<string>({ type: 'string', description, 'x-kvasir-format': 'duration' });
+export const duration = (description: string, options: { readonly maxLength?: number } = {}): TUnsafe<string> =>
+  Type.Unsafe<string>({ type: 'string', description, 'x-kvasir-format': 'duration', ...options });
 
 export const intOrString = (description: string): TUnsafe<number | string> =>
   Type.Unsafe<number | string>({

@@ -4,10 +4,12 @@ import { fileCase } from './file-case';
 import { imageTags } from './image-tags';
 import { type CheckedObject, ObjectSet } from './object-set';
 import { planWorkloads } from './planned-workloads';
-import { checkReferences } from './references';
+import { referenceFindings } from './references';
 import { scalingMetrics } from './scaling-metrics';
 import { secretData } from './secret-data';
+import { ServingIndex } from './serving-index';
 import { singleNodeClaims } from './single-node-claims';
+import { sharedLimits, unlikeLimits } from './unlike-limits';
 import { workloadFit } from './workload-fit';
 
 /**
@@ -19,14 +21,16 @@ import { workloadFit } from './workload-fit';
  */
 export function checkObjects(checked: readonly CheckedObject[]): readonly Finding[] {
   const set = new ObjectSet(checked);
-  const workloads = planWorkloads(set);
+  const index = new ServingIndex(set);
+  const workloads = planWorkloads(set, index);
   return [
-    ...set.objects.flatMap((object) =>
-      [...imageTags(object), ...secretData(object)].map((problem) => set.finding(object, problem)),
-    ),
-    ...checkReferences(checked),
+    ...ofEachObject(set),
+    ...referenceFindings(set),
     ...fileCase(set),
-    ...engineAgreement(set, workloads),
+    ...sharedLimits([...set.ofKind('ModelRoute')]).flatMap((shared) =>
+      [...unlikeLimits(shared)].map((problem) => set.finding(shared.route, problem)),
+    ),
+    ...engineAgreement(set, workloads, index),
     ...scalingMetrics(set, workloads),
     ...singleNodeClaims(set, workloads),
     ...workloads.flatMap((workload) => {
@@ -34,4 +38,11 @@ export function checkObjects(checked: readonly CheckedObject[]): readonly Findin
       return [...workloadFit(workload)].map((finding) => ({ ...(file === undefined ? {} : { file }), ...finding }));
     }),
   ];
+}
+
+function* ofEachObject(set: ObjectSet): Iterable<Finding> {
+  for (const object of set.objects) {
+    for (const problem of imageTags(object)) yield set.finding(object, problem);
+    for (const problem of secretData(object)) yield set.finding(object, problem);
+  }
 }

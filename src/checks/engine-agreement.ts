@@ -6,11 +6,10 @@ import type { Finding } from '../errors';
 import type { EnginePlan } from '../expand/engine-plan';
 import type { ObjectSet } from './object-set';
 import type { PlannedServer, PlannedWorkload } from './planned-workloads';
-import { ServingIndex } from './serving-index';
+import type { ServingIndex } from './serving-index';
 
 /** Where routing objects say something else than the flags of the engines that they lead to. Engines without flags agree with anything. */
-export function* engineAgreement(set: ObjectSet, workloads: readonly PlannedWorkload[]): Iterable<Finding> {
-  const index = new ServingIndex(set);
+export function* engineAgreement(set: ObjectSet, workloads: readonly PlannedWorkload[], index: ServingIndex): Iterable<Finding> {
   const serversOf = new Map<ModelServer, SelectedServer[]>();
   for (const { object, servers } of workloads) {
     for (const server of servers.filter(({ plan }) => plan.isSilent !== true)) {

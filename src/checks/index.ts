@@ -1,3 +1,4 @@
+export { acknowledgementAnnotation, sortByAnnotations } from './acknowledgements';
 export { checkObjects } from './check-objects';
 export { type Amount, type Bill, type BillLine, billOfObjects, type ModelBill } from './cost';
 export type { CheckedObject } from './object-set';

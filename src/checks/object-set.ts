@@ -15,18 +15,23 @@ const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? 
 /** Looks objects up by kind, namespace and name, and places findings. */
 export class ObjectSet {
   readonly objects: readonly KubeObject[];
+  /** Objects of a kind, namespace and name that an earlier one has, with that one. */
+  readonly duplicates: readonly { readonly object: KubeObject; readonly first: KubeObject }[];
   private readonly files = new Map<KubeObject, string>();
   private readonly byKey = new Map<string, KubeObject>();
   private readonly byKind = new Map<ApiKind, ApiObject[]>();
-
   private children: ReadonlySet<string> | undefined;
 
   constructor(checked: readonly CheckedObject[]) {
     this.objects = checked.map(({ object }) => object);
+    const duplicates: { readonly object: KubeObject; readonly first: KubeObject }[] = [];
+    this.duplicates = duplicates;
     for (const { object, file } of checked) {
       if (file !== undefined) this.files.set(object, file);
       const key = ObjectSet.key(object.apiVersion, object.kind, namespaceOf(object), object.metadata.name);
-      if (!this.byKey.has(key)) this.byKey.set(key, object);
+      const first = this.byKey.get(key);
+      if (first === undefined) this.byKey.set(key, object);
+      else if (first !== object) duplicates.push({ object, first });
       const kind = apiKindOf(object);
       if (kind === undefined) continue;
       const sameKind = this.byKind.get(kind) ?? [];

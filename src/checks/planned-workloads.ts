@@ -3,10 +3,12 @@ import type { Pod } from '../api/pod';
 import { scaleTarget } from '../api/scale-target';
 import type { ScaleTargetRef } from '../api/scaling-target';
 import type { EnginePlan } from '../expand/engine-plan';
+import { deploymentPod } from '../expand/expand-deployment';
 import { expandWorkload, workloadKindOf } from '../expand/expand-workload';
 import { DisaggregatedLabels, LeaderWorkerLabels } from '../expand/leader-worker-workload';
 import { planEngine } from '../expand/plan-engine';
 import { gpusOf } from '../expand/pod-accelerators';
+import type { AppsWorkload } from '../expand/workload-plan';
 import { Labels } from '../labels';
 import { ObjectSet } from './object-set';
 import { ServingIndex } from './serving-index';
@@ -47,8 +49,7 @@ export interface Bounds {
 }
 
 /** Every workload of `set`, expanded once; what cannot be expanded is left out. */
-export function planWorkloads(set: ObjectSet): readonly PlannedWorkload[] {
-  const index = new ServingIndex(set);
+export function planWorkloads(set: ObjectSet, index = new ServingIndex(set)): readonly PlannedWorkload[] {
   const bounds = scaledBounds(set);
   return set.objects.flatMap((object): PlannedWorkload[] => {
     if (workloadKindOf(object) === undefined) return [];
@@ -77,10 +78,14 @@ function writtenReplicas(object: KubeObject): number {
   return (object.kind === 'DisaggregatedSet' ? spec?.slices : spec?.replicas) ?? 1;
 }
 
+/** Nothing here is about names of pods, and to hash a large template costs as much as to check it. */
+const UNHASHED = 'template';
+
 /** A workload without replicas still says what its pods would be. */
 function podsOfOneReplica(object: KubeObject): readonly Pod[] {
   const { spec } = object as KubeObject & WithReplicas;
   if (spec === undefined) return [];
+  if (object.kind === 'Deployment') return [deploymentPod(object as AppsWorkload, 0, UNHASHED)];
   const one = object.kind === 'DisaggregatedSet' ? { slices: 1 } : { replicas: 1 };
   return (expandWorkload({ ...object, spec: { ...spec, ...one } } as KubeObject)?.pods ?? []).map(({ pod }) => pod);
 }

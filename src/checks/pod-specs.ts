@@ -8,23 +8,41 @@ export interface FoundPodSpec {
 /** Every pod spec anywhere in `object`: in workloads of any kind, ours or foreign. */
 export function podSpecs(object: object): readonly FoundPodSpec[] {
   const found: FoundPodSpec[] = [];
-  visit(object, '', found);
+  visit(object, [], found);
   return found;
 }
 
-function visit(value: unknown, field: string, found: FoundPodSpec[]): void {
+/** @param path keys and indices that lead to `value`: a text of them is only made where a pod spec is found. */
+function visit(value: object, path: (string | number)[], found: FoundPodSpec[]): void {
   if (Array.isArray(value)) {
-    value.forEach((element, index) => {
-      visit(element, `${field}[${index}]`, found);
-    });
-  } else if (typeof value === 'object' && value !== null) {
-    const fields = value as Readonly<Record<string, unknown>>;
-    if (Array.isArray(fields.containers)) found.push({ field, containers: containersOf(fields, field) });
-    for (const [key, child] of Object.entries(fields)) {
-      // Schemas of kinds describe pods and have none.
-      if (key !== 'openAPIV3Schema') visit(child, field === '' ? key : `${field}.${key}`, found);
+    for (let index = 0; index < value.length; index += 1) {
+      const element: unknown = value[index];
+      if (typeof element === 'object' && element !== null) visitChild(element, index, path, found);
     }
+    return;
   }
+  const fields = value as Readonly<Record<string, unknown>>;
+  if (Array.isArray(fields.containers)) {
+    const field = fieldOf(path);
+    found.push({ field, containers: containersOf(fields, field) });
+  }
+  for (const key of Object.keys(fields)) {
+    const child = fields[key];
+    if (typeof child === 'object' && child !== null && !WITHOUT_PODS.has(key)) visitChild(child, key, path, found);
+  }
+}
+
+/** Schemas of kinds describe pods and have none; metadata is most of a small object. */
+const WITHOUT_PODS: ReadonlySet<string> = new Set(['openAPIV3Schema', 'metadata']);
+
+function visitChild(value: object, step: string | number, path: (string | number)[], found: FoundPodSpec[]): void {
+  path.push(step);
+  visit(value, path, found);
+  path.pop();
+}
+
+function fieldOf(path: readonly (string | number)[]): string {
+  return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`)).join('');
 }
 
 function containersOf(podSpec: Readonly<Record<string, unknown>>, field: string): FoundPodSpec['containers'] {

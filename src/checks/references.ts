@@ -12,14 +12,16 @@ import { scalingReferences } from './scaling-references';
  * @param checked objects of our kinds decoded by `decodeObject`, everything else as it is.
  */
 export function checkReferences(checked: readonly CheckedObject[]): readonly Finding[] {
-  const set = new ObjectSet(checked);
+  return referenceFindings(new ObjectSet(checked));
+}
+
+/** As `checkReferences`, for a set that is already there. */
+export function referenceFindings(set: ObjectSet): readonly Finding[] {
   return [...duplicates(set), ...routingReferences(set), ...scalingReferences(set)];
 }
 
 function* duplicates(set: ObjectSet): Iterable<Finding> {
-  for (const object of set.objects) {
-    const first = set.find(object.apiVersion, object.kind, object.metadata.namespace ?? 'default', object.metadata.name);
-    if (first === undefined || first === object) continue;
+  for (const { object, first } of set.duplicates) {
     yield set.finding(
       object,
       error(

@@ -22,18 +22,12 @@ export function* routingReferences(set: ObjectSet): Iterable<Finding> {
 
 function* missingTargets(route: ModelRoute, set: ObjectSet): Iterable<Problem> {
   const namespace = route.metadata.namespace ?? 'default';
-  for (const [i, { targetModels }] of route.spec.rules.entries()) {
+  for (const [i, { targetModels, shadow }] of route.spec.rules.entries()) {
+    if (shadow !== undefined) yield* missingServer(shadow.modelServerName, `spec.rules[${i}].shadow`, namespace, set);
     for (const [j, { modelServerName, externalModelProviderName }] of targetModels.entries()) {
       const path = `spec.rules[${i}].targetModels[${j}]`;
       if (modelServerName) {
-        if (set.boosterChildren.has(`${namespace}/${modelServerName}`)) continue;
-        if (set.find(NETWORKING_API_VERSION, 'ModelServer', namespace, modelServerName)) continue;
-        yield error(
-          `${path}.modelServerName`,
-          'routing/missing-server',
-          `there is no ModelServer ${shown(modelServerName)} in namespace ${namespace}`,
-          'add it, or correct the name',
-        );
+        yield* missingServer(modelServerName, path, namespace, set);
       } else if (externalModelProviderName) {
         if (set.find(NETWORKING_API_VERSION, 'ExternalModelProvider', namespace, externalModelProviderName)) continue;
         yield error(
@@ -45,6 +39,17 @@ function* missingTargets(route: ModelRoute, set: ObjectSet): Iterable<Problem> {
       }
     }
   }
+}
+
+function* missingServer(name: string, path: string, namespace: string, set: ObjectSet): Iterable<Problem> {
+  if (set.boosterChildren.has(`${namespace}/${name}`)) return;
+  if (set.find(NETWORKING_API_VERSION, 'ModelServer', namespace, name)) return;
+  yield error(
+    `${path}.modelServerName`,
+    'routing/missing-server',
+    `there is no ModelServer ${shown(name)} in namespace ${namespace}`,
+    'add it, or correct the name',
+  );
 }
 
 /** Routes of one name are asked in order of age: what the older one matches never reaches the younger. */

@@ -20,8 +20,8 @@ export class ServingIndex {
       add(this.servers, label === undefined ? namespaceOf(server) : labelKey(namespaceOf(server), label), server);
     }
     for (const route of set.ofKind('ModelRoute')) {
-      const names = route.spec.rules.flatMap(({ targetModels }) =>
-        targetModels.flatMap(({ modelServerName }) => (modelServerName ? [modelServerName] : [])),
+      const names = route.spec.rules.flatMap(({ targetModels, shadow }) =>
+        [...targetModels, shadow].flatMap((target) => (target?.modelServerName ? [target.modelServerName] : [])),
       );
       for (const name of new Set(names)) add(this.routes, `${namespaceOf(route)}/${name}`, route);
     }

@@ -6,7 +6,6 @@ import {
   between,
   Cluster,
   Engine,
-  ExternalModelProvider,
   GatewayRoute,
   GitOpsApp,
   type GitOpsAppProps,
@@ -232,29 +231,22 @@ const TABLE: readonly Row[] = [
     kthena('networking'),
   ],
   [
-    'config/auth-not-served',
+    'config/auth-incomplete',
     'error',
     (c) => new Router(c, 'r', { image: 'i:1', config: { auth: { jwksUri: 'https://id.example.com/keys' } } }),
-    /^c\/r: config\.auth\.jwksUri: "https:\/\/id\.example\.com\/keys" asks for tokens/,
+    /^c\/r: config\.auth\.jwksUri: has keys, and issuer does not say whose tokens are taken; /,
   ],
   [
-    'routing/limits-not-enforced',
-    'info',
-    (c) =>
-      new ModelRoute(c, 'r', { rules: [{ targets: [{ server: someServer(c) }] }] }).limitTokens({
-        inputTokens: 1,
-        per: 'second',
-      }),
-    /^c\/r: spec\.rateLimit: this version of the router counts no tokens/,
-  ],
-  [
-    'routing/providers-not-served',
+    'config/auth-plain-http',
     'warning',
-    (c) => {
-      const provider = new ExternalModelProvider(c, 'cloud', { baseUrl: 'https://api.example.com' });
-      new ModelRoute(c, 'r').splitTraffic([{ provider }]);
-    },
-    /^c\/r: spec\.rules: this version of the router answers 501/,
+    (c) => new Router(c, 'r', { image: 'i:1', jwt: { issuer: 'me', jwksUri: 'http://id.example.com/keys' } }),
+    /^c\/r: config\.auth\.jwksUri: "http:\/\/id\.example\.com\/keys" is fetched without TLS/,
+  ],
+  [
+    'router/unreadable-secrets',
+    'warning',
+    (c) => new Router(c, 'r', { image: 'i:1', config: { auth: { apiKeys: {} } } }),
+    /^c\/r: config\.auth\.apiKeys\.secrets: is empty, and the router has no rights on Secrets /,
   ],
   [
     'routing/gateways-not-served',

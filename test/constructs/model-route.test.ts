@@ -120,7 +120,7 @@ describe('limits of a route', () => {
 
   it('are refused when they limit nothing, or are given twice', () => {
     const route = new ModelRoute(servers().chart, 'r');
-    expect(() => route.limitTokens({ per: 'second' })).toThrow('limitTokens: give inputTokens, outputTokens or both');
+    expect(() => route.limitTokens({ per: 'second' })).toThrow('limitTokens: give inputTokens, outputTokens or requests');
     route.limitTokens({ inputTokens: 1, per: 'second' });
     expect(() => route.limitTokens({ outputTokens: 1, per: 'second' })).toThrow('route r already has limits');
   });
@@ -153,8 +153,8 @@ describe('a route to somebody else', () => {
   });
 
   it.each<[KthenaPresence, readonly string[]]>([
-    ['absent', ['routing/limits-not-enforced', 'routing/providers-not-served', 'routing/gateways-not-served']],
-    ['workload', ['routing/limits-not-enforced', 'routing/providers-not-served', 'routing/gateways-not-served']],
+    ['absent', ['routing/gateways-not-served']],
+    ['workload', ['routing/gateways-not-served']],
     ['networking', []],
   ])('is told what the router of the cluster (Kthena: %s) does not act on', (kthena, codes) => {
     const app = new GitOpsApp({ cluster: Cluster.of({ kthena }) });
@@ -164,6 +164,74 @@ describe('a route to somebody else', () => {
       .limitTokens({ inputTokens: 1, per: 'second' })
       .splitTraffic([{ provider }]);
     expect(app.check().open.map(({ code }) => code)).toEqual(codes);
+  });
+});
+
+describe('what Kvasir adds to routes', () => {
+  const routeIn = (kthena: KthenaPresence, ttlMs?: number) => {
+    const app = new GitOpsApp({ cluster: Cluster.of({ kthena }) });
+    const chart = new Chart(app, 'c');
+    const [stable, next] = ['stable', 'next'].map(
+      (name) => new ModelServer(chart, name, { engine: 'vLLM', podLabels: { app: name }, port: 8000 }),
+    );
+    const route = new ModelRoute(chart, 'r', {
+      stickySession: { source: 'header', name: 'x-session', ttlMs },
+      isolateCaches: 'tenant',
+    });
+    // After the object was made: what it says is asked for at synth.
+    route.canary({ stable: { server: stable! }, canary: { server: next! }, percent: 0, shadow: { server: next!, percent: 20 } });
+    return { app, made: synth(chart).get('ModelRoute', 'r') };
+  };
+
+  it('are fields of its definition', () => {
+    const { made } = routeIn('absent', 90_000);
+    expect(made.spec.sessionAffinity).toEqual({ source: 'header', name: 'x-session', ttl: '1m30s' });
+    expect(made.spec.tenantIsolation).toEqual({ salt: 'tenant' });
+    expect(made.spec.rules).toMatchObject([{ name: 'canary', shadow: { modelServerName: 'next', percent: 20 } }]);
+    expect(made.metadata.annotations).toBeUndefined();
+    expect(routeIn('absent').made.spec.sessionAffinity).toMatchObject({ ttl: '1h' });
+  });
+
+  it.each<KthenaPresence>(['networking', 'both'])('are annotations under Kthena’s definition (%s)', (kthena) => {
+    const { made } = routeIn(kthena);
+    expect(JSON.stringify(made.spec)).not.toMatch(/shadow|sessionAffinity|tenantIsolation/);
+    expect(made.metadata.annotations).toEqual({
+      'kvasir.dev/session-affinity': '{"source":"header","name":"x-session","ttl":"1h"}',
+      'kvasir.dev/tenant-isolation': '{"salt":"tenant"}',
+      'kvasir.dev/shadow': '[{"modelServerName":"next","percent":20}]',
+    });
+  });
+
+  it('leave the annotations out for a route that has none of it', () => {
+    const app = new GitOpsApp({ cluster: Cluster.of({ kthena: 'networking' }) });
+    const chart = new Chart(app, 'c');
+    new ModelServer(chart, 's', { engine: 'vLLM', podLabels: { app: 's' }, port: 8000 });
+    new ModelRoute(chart, 'r').splitTraffic([{ server: 's' }]);
+    expect(synth(chart).get('ModelRoute', 'r').metadata).toEqual({
+      name: 'r',
+      labels: { 'app.kubernetes.io/managed-by': 'kvasir', 'kvasir.dev/class': 'kvasir' },
+    });
+  });
+
+  it.each<[KthenaPresence, readonly string[]]>([
+    ['absent', []],
+    ['networking', Array(3).fill('warning routing/kthena-extension')],
+  ])('are told when the router of the cluster (Kthena: %s) does not act on them', (kthena, found) => {
+    const { open } = routeIn(kthena).app.check();
+    const said = open.filter(({ object }) => object === 'c/r').map(({ severity, code }) => `${severity} ${code}`);
+    expect(said).toEqual(found);
+  });
+
+  it('are checked as fields of the kind are', () => {
+    const app = new GitOpsApp();
+    const chart = new Chart(app, 'c');
+    new ModelServer(chart, 's', { engine: 'vLLM', podLabels: { app: 's' }, port: 8000 });
+    new ModelRoute(chart, 'r', { stickySession: { source: 'cookie', name: 'a b', ttlMs: 0 } }).addRule({
+      targets: [{ server: 's' }],
+      shadow: { server: 'gone' },
+    });
+    const codes = app.check().open.map(({ code }) => code);
+    expect(codes).toEqual(expect.arrayContaining(['model-route/affinity-name', 'model-route/affinity-ttl']));
   });
 });
 

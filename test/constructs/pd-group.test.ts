@@ -12,9 +12,11 @@ import {
   LoraAdapter,
   Metric,
   ModelBooster,
+  ModelCache,
   ModelSource,
   PDGroup,
   type PDGroupProps,
+  SecretRef,
 } from '../../constructs';
 import { findingsOf } from '../../constructs/check';
 import { type AnyObject, matchers, synth } from '../../constructs/testing';
@@ -466,6 +468,92 @@ describe('what is wrong with a PDGroup', () => {
     [{ ratio: { min: 2, max: 1 } }, /is no range/],
   ])('is refused at once where it is no value at all: %j', (props, message) => {
     expect(() => pdGroup(props)).toThrow(message);
+  });
+});
+
+describe('the files of a PDGroup', () => {
+  const bucket = ModelSource.s3('s3://models/own/Qwen3-8B', {
+    credentials: { accessKey: SecretRef.existing('bucket', 'access'), secretKey: SecretRef.existing('bucket', 'secret') },
+  });
+  const cached = { source: bucket, cache: ModelCache.newClaim({ storageClass: 'files' }) } as const;
+  const image = 'r.example.com/downloader:1';
+  const roles = ['prefill', 'decode'];
+
+  it('lie in one claim that the pods of all groups and roles share', () => {
+    const objects = objectsOf({ source, cache: ModelCache.newClaim(), groups: 2 });
+    expect(objects.get('PersistentVolumeClaim', 'm-cache').spec).toMatchObject({ accessModes: ['ReadWriteMany'] });
+    for (const name of ['m-0-prefill', 'm-0-decode', 'm-1-prefill', 'm-1-decode']) {
+      const { spec } = template(objects, name);
+      expect(spec.volumes).toContainEqual({ name: 'model-cache', persistentVolumeClaim: { claimName: 'm-cache' } });
+      expect(spec.containers[0]!.env).toContainEqual({ name: 'HF_HOME', value: '/m-cache/huggingface' });
+    }
+  });
+
+  it.each(roles)('are downloaded by an init container before %s starts from them', (role) => {
+    const { spec } = template(objectsOf({ ...cached, download: { image } }), `m-0-${role}`);
+    const [download] = spec.initContainers as unknown as { args: string[]; image: string }[];
+    expect(download).toMatchObject({ image, args: ['--source', 's3://models/own/Qwen3-8B', '--output-dir', expect.any(String)] });
+    expect(engineOf({ spec } as PodTemplate).args).toEqual(expect.arrayContaining([download!.args[3]]));
+  });
+
+  it.each<readonly [PDGroupProps['workload'], readonly string[]]>([
+    [undefined, ['Deployment m-0-prefill', 'Deployment m-0-decode']],
+    ['DisaggregatedSet', ['DisaggregatedSet m']],
+    ['ModelServing', ['ModelServing m']],
+  ])('are downloaded once by a Job, before the pods of %s', (workload, users) => {
+    const objects = objectsOf(
+      { ...cached, workload, download: { image, by: 'job' } },
+      workload === 'ModelServing' ? { kthena: 'workload' } : everything,
+    );
+    const waveOf = ({ metadata }: AnyObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? 0);
+    const [job, ...others] = objects.ofKind('Job');
+    expect(others).toEqual([]);
+    for (const user of users) {
+      const [kind, name] = user.split(' ') as [string, string];
+      expect(waveOf(objects.get(kind, name))).toBeGreaterThan(waveOf(job!));
+      expect(JSON.stringify(objects.get(kind, name))).not.toContain('initContainers');
+    }
+  });
+
+  it('bring adapters into the engines of both roles and onto the route', () => {
+    const adapters = [
+      LoraAdapter.of('sql', ModelSource.huggingFace('a/sql')),
+      LoraAdapter.of('law', ModelSource.huggingFace('a/law')),
+    ];
+    const decode = { accelerator: H100, engine: Engine.vllm('0.32.0', { maxNumSeqs: 512 }) };
+    const objects = objectsOf({ adapters, maxLoras: 1, decode, route: { loraAdapters: ['old', 'sql'] } });
+    for (const role of roles) {
+      const { args } = engineOf(template(objects, `m-0-${role}`));
+      expect(args).toEqual(expect.arrayContaining(['--enable-lora', '--lora-modules', 'sql=a/sql', 'law=a/law']));
+      expect(argOf(args, '--max-loras')).toBe('1');
+    }
+    expect(objects.get('ModelRoute', 'm').spec.loraAdapters).toEqual(['old', 'sql', 'law']);
+  });
+
+  it.each<readonly [string, Partial<PDGroupProps>, string]>([
+    ['a bucket without download', { source: bucket }, 'model/needs-download'],
+    ['a claim that one node mounts', { cache: ModelCache.newClaim({ accessMode: 'ReadWriteOncePod' }) }, 'volumes/single-node'],
+    ['a download without cache', { download: { image } }, 'cache/none-to-fill'],
+    ['an adapter with the name of the model', { adapters: [LoraAdapter.of('m', source)] }, 'lora/name-taken'],
+  ])('are an error with %s', (_, props, code) => {
+    expect(codes(props)).toContain(code);
+  });
+});
+
+describe('recovery of a PDGroup', () => {
+  const policies = (recovery?: PDGroupProps['recovery']) => {
+    const role = { accelerator: H100, podsPerReplica: 2, gpusPerPod: 1 };
+    const props = { prefill: role, decode: role, workload: 'DisaggregatedSet' as const };
+    const objects = objectsOf({ ...props, ...(recovery === undefined ? {} : { recovery }) });
+    const spec = objects.get('DisaggregatedSet', 'm').spec as { readonly roles: unknown };
+    return (spec.roles as { spec: { leaderWorkerTemplate: { restartPolicy: string } } }[]).map(
+      (each) => each.spec.leaderWorkerTemplate.restartPolicy,
+    );
+  };
+
+  it('is that of each role of the set', () => {
+    expect(policies()).toEqual(['RecreateGroupOnPodRestart', 'RecreateGroupOnPodRestart']);
+    expect(policies('pod')).toEqual(['None', 'None']);
   });
 });
 

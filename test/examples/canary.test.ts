@@ -13,7 +13,7 @@ describe('examples/canary', () => {
     expect(models.map(([path, content]) => `${path}\n${content}`).join('\n')).toMatchSnapshot();
   });
 
-  it('sends testers and one of twenty requests to the new engine, by routes to servers that are there', () => {
+  it('sends testers and one of twenty requests to the new engine, copies to a candidate, by routes to servers that are there', () => {
     const objects = models.flatMap(([path, content]) => readManifests(content, path).objects);
     expect(checkReferences(objects)).toEqual([]);
     const route = objects.find(({ object }) => object.kind === 'ModelRoute')!.object;
@@ -28,6 +28,7 @@ describe('examples/canary', () => {
               { modelServerName: 'qwen3-8b', weight: 95 },
               { modelServerName: 'qwen3-8b-next', weight: 5 },
             ],
+            shadow: { modelServerName: 'qwen3-8b-fp8-cache', percent: 10 },
           },
         ],
       },

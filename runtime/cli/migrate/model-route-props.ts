@@ -1,6 +1,7 @@
 import { decodeKind } from '../../../src/api/decode-object';
 import type { KubeObject } from '../../../src/api/meta';
-import type { ParentReference, RateLimit, Rule, TargetModel } from '../../../src/api/model-route';
+import type { ParentReference, RateLimit, Rule, SessionAffinity, Shadow, TargetModel } from '../../../src/api/model-route';
+import { parseDurationMs } from '../../../src/duration';
 import type { JsonObject } from './json';
 import { isPlain } from './plain-metadata';
 import { Expression } from './typescript-literal';
@@ -13,6 +14,8 @@ export interface RouteProps {
 }
 
 const DEFAULT_WEIGHT = 100;
+/** Percent of a rule's requests that a shadow gets unless it is told. */
+const ALL = 100;
 
 /**
  * Props of a `ModelRoute` construct that makes `object`.
@@ -23,7 +26,7 @@ const DEFAULT_WEIGHT = 100;
 export function modelRouteProps(object: KubeObject, servers: ReadonlyMap<string, string>): RouteProps | undefined {
   const decoded = decodeKind('ModelRoute', object);
   if (decoded.kind === 'invalid' || !isPlain(object)) return undefined;
-  const { modelName, loraAdapters, parentRefs, rules, rateLimit } = decoded.value.spec;
+  const { modelName, loraAdapters, parentRefs, rules, rateLimit, sessionAffinity } = decoded.value.spec;
   const parents = parentRefs?.map(parentOf);
   const limits = rateLimit === undefined ? undefined : limitsOf(rateLimit);
   // The construct always writes a model name.
@@ -36,6 +39,7 @@ export function modelRouteProps(object: KubeObject, servers: ReadonlyMap<string,
       ...(loraAdapters === undefined ? {} : { loraAdapters }),
       ...(parents === undefined ? {} : { parentRefs: parents }),
       ...(rules.length === 0 ? {} : { rules: rules.map((rule) => ruleOf(rule, servers)) }),
+      ...(sessionAffinity === undefined ? {} : { stickySession: sessionOf(sessionAffinity) }),
     },
     limits,
   };
@@ -45,8 +49,8 @@ export function modelRouteProps(object: KubeObject, servers: ReadonlyMap<string,
 export function serversOf(object: KubeObject): readonly string[] {
   const decoded = decodeKind('ModelRoute', object);
   if (decoded.kind === 'invalid') return [];
-  return decoded.value.spec.rules.flatMap(({ targetModels }) =>
-    targetModels.flatMap(({ modelServerName }) => modelServerName ?? []),
+  return decoded.value.spec.rules.flatMap(({ targetModels, shadow }) =>
+    [...targetModels, shadow].flatMap((target) => target?.modelServerName ?? []),
   );
 }
 
@@ -54,12 +58,21 @@ function parentOf({ group, kind, ...parent }: ParentReference): JsonObject | und
   return group === 'gateway.networking.k8s.io' && kind === 'Gateway' ? parent : undefined;
 }
 
-function ruleOf({ name, modelMatch, targetModels }: Rule, servers: ReadonlyMap<string, string>): JsonObject {
+function sessionOf({ source, name, ttl }: SessionAffinity): JsonObject {
+  return { source, name, ttlMs: parseDurationMs(ttl) };
+}
+
+function ruleOf({ name, modelMatch, targetModels, shadow }: Rule, servers: ReadonlyMap<string, string>): JsonObject {
   return {
     ...(name === undefined ? {} : { name }),
     ...(modelMatch === undefined ? {} : { match: modelMatch }),
     targets: targetModels.map((target) => targetOf(target, servers)),
+    ...(shadow === undefined ? {} : { shadow: shadowOf(shadow, servers) }),
   };
+}
+
+function shadowOf({ modelServerName, percent }: Shadow, servers: ReadonlyMap<string, string>): JsonObject {
+  return { server: serverOf(modelServerName, servers), ...(percent === ALL ? {} : { percent }) };
 }
 
 function targetOf(
@@ -68,16 +81,21 @@ function targetOf(
 ): JsonObject {
   const share = weight === DEFAULT_WEIGHT ? {} : { weight };
   if (!modelServerName) return { provider: externalModelProviderName, ...share };
-  const variable = servers.get(modelServerName);
-  return { server: variable === undefined ? modelServerName : new Expression(variable), ...share };
+  return { server: serverOf(modelServerName, servers), ...share };
 }
 
-function limitsOf({ inputTokensPerUnit, outputTokensPerUnit, unit, global }: RateLimit): JsonObject | undefined {
-  if (inputTokensPerUnit === undefined && outputTokensPerUnit === undefined) return undefined;
+function serverOf(name: string, servers: ReadonlyMap<string, string>): string | Expression {
+  const variable = servers.get(name);
+  return variable === undefined ? name : new Expression(variable);
+}
+
+function limitsOf({ inputTokensPerUnit, outputTokensPerUnit, requestsPerUnit, unit, global }: RateLimit): JsonObject | undefined {
+  if ((inputTokensPerUnit ?? outputTokensPerUnit ?? requestsPerUnit) === undefined) return undefined;
   if (global !== undefined && global.redis === undefined) return undefined;
   return {
     ...(inputTokensPerUnit === undefined ? {} : { inputTokens: inputTokensPerUnit }),
     ...(outputTokensPerUnit === undefined ? {} : { outputTokens: outputTokensPerUnit }),
+    ...(requestsPerUnit === undefined ? {} : { requests: requestsPerUnit }),
     per: unit,
     ...(global?.redis === undefined ? {} : { sharedIn: { address: global.redis.address } }),
   };

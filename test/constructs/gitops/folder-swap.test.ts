@@ -28,6 +28,16 @@ describe('swapFolder', () => {
     expect(filesUnder(folder)).toEqual({ 'web/ConfigMap.a.yaml': 'by hand' });
   });
 
+  it('makes a folder that is not there as a whole, with its index', () => {
+    const folder = join(temporaryFolder(), 'clusters/prod');
+    const swap = swapFolder(folder, new Map([['web/ConfigMap.a.yaml', 'a']]));
+    expect(swap).toEqual({ written: ['web/ConfigMap.a.yaml'], removed: [], unchanged: 0 });
+    expect(filesUnder(dirname(folder))).toEqual({
+      'prod/web/ConfigMap.a.yaml': 'a',
+      [`prod/${INDEX_FILE}`]: formatIndex(['web/ConfigMap.a.yaml']),
+    });
+  });
+
   it('takes over a foreign file that already says the same', () => {
     const folder = temporaryFolder();
     write(folder, { 'web/ConfigMap.a.yaml': 'a' });

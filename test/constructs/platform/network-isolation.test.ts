@@ -104,17 +104,17 @@ describe('NetworkIsolation', () => {
     expect(specOf(system, 'kvasir-kvasir-router')).toEqual({
       podSelector: { matchLabels: { app: 'kvasir-router' } },
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ ports: tcp(8080) }, { from: [PROMETHEUS], ports: tcp(9090) }],
+      ingress: [{ ports: tcp(8080) }, { from: [PROMETHEUS, AUTOSCALER], ports: tcp(9090) }],
       egress: [API_SERVER, { to: [pods('llm', CHAT)], ports: tcp(8000) }],
     });
   });
 
-  it('lets the autoscaler show its metrics, and reach API server and the metrics of engines', () => {
+  it('lets the autoscaler show its metrics, and reach API server and the metrics of engines and routers', () => {
     expect(specOf(system, 'kvasir-kvasir-autoscaler')).toEqual({
       podSelector: { matchLabels: { app: 'kvasir-autoscaler' } },
       policyTypes: ['Ingress', 'Egress'],
       ingress: [{ from: [PROMETHEUS], ports: tcp(9090) }],
-      egress: [API_SERVER, { to: [pods('llm', CHAT)], ports: tcp(8000) }],
+      egress: [API_SERVER, { to: [pods('llm', CHAT)], ports: tcp(8000) }, { to: [ROUTER], ports: tcp(9090) }],
     });
   });
 
@@ -187,7 +187,10 @@ describe('NetworkIsolation', () => {
       SynthesizedObjects,
     ];
     expect(specOf(platform, 'kvasir-kvasir-router')).toMatchObject({
-      ingress: [{ from: clients, ports: tcp(8080) }],
+      ingress: [
+        { from: clients, ports: tcp(8080) },
+        { from: [AUTOSCALER], ports: tcp(9090) },
+      ],
       egress: [{ to: [{ ipBlock: { cidr: '203.0.113.7/32' } }], ports: tcp(443) }, {}],
     });
     expect(specOf(engines, 'kvasir-server-chat').ingress![0]!.from).toEqual([ROUTER, AUTOSCALER]);

@@ -29,11 +29,10 @@ describe('a ModelServing', () => {
     const { metadata, spec } = servingOf({
       gang: { scheduler: 'volcano', queue: 'llm', topology: { mode: 'soft', highestTierAllowed: 2 } },
       rollout: Rollout.inPlace(2, { partition: 1 }),
-      recovery: 'pod',
     });
     expect(metadata.annotations).toMatchObject({ 'scheduling.volcano.sh/queue-name': 'llm' });
     expect(spec).toMatchObject({
-      recoveryPolicy: 'None',
+      recoveryPolicy: 'ServingGroupRecreate',
       rolloutStrategy: {
         type: 'ServingGroupRollingUpdate',
         rollingUpdateConfiguration: { maxUnavailable: 2, partition: 1 },
@@ -49,5 +48,24 @@ describe('a ModelServing', () => {
     expect(modelServingEngine.limits(simpleGroup({ podsPerReplica, rollout: Rollout.surge(1) }))).toEqual([
       { what: 'rollout.surge is 1', instead },
     ]);
+  });
+
+  it('never has the recovery under which Kthena deletes a failed pod for good', () => {
+    expect(modelServingEngine.limits(simpleGroup({ podsPerReplica: 2, recovery: 'pod' }))).toEqual([
+      { what: 'recovery is pod', instead: 'LeaderWorkerSet' },
+    ]);
+    // The one pod is the replica.
+    expect(modelServingEngine.limits(simpleGroup({ recovery: 'pod' }))).toEqual([]);
+    expect(servingOf({ recovery: 'pod' }).spec.recoveryPolicy).toBe('ServingGroupRecreate');
+  });
+
+  it.each([
+    [1, 'Deployment'],
+    [2, 'LeaderWorkerSet'],
+  ] as const)('does not begin at zero, and for %i pods in a replica names %s', (podsPerReplica, instead) => {
+    expect(modelServingEngine.limits(simpleGroup({ podsPerReplica, replicas: () => 0, minReplicas: 0 }))).toEqual([
+      { what: 'replicas is 0', instead },
+    ]);
+    expect(modelServingEngine.limits(simpleGroup({ podsPerReplica, replicas: () => undefined, minReplicas: 0 }))).toEqual([]);
   });
 });

@@ -170,7 +170,8 @@ describe('groups that live together', () => {
   it.each([
     ['DisaggregatedSet', disaggregatedSetRoles, { rollout: Rollout.inPlace(1, { partition: 1 }) }, 'LeaderWorkerSet'],
     ['ModelServing', modelServingRoles, { rollout: Rollout.surge(1) }, 'Deployment'],
-    ['ModelServing', modelServingRoles, { recovery: 'pod' }, 'DisaggregatedSet'],
+    ['ModelServing', modelServingRoles, { recovery: 'pod', podsPerReplica: 2 }, 'DisaggregatedSet'],
+    ['ModelServing', modelServingRoles, { replicas: () => undefined, minReplicas: 0 }, 'DisaggregatedSet'],
   ] as const)('as a %s cannot do everything, and say who can', (_, engine, change, instead) => {
     const limits = engine.limits({
       name: 'pd',

@@ -48,6 +48,50 @@ describe('a ModelRoute', () => {
       { 'spec.rules[1]': { targetModels: [{ modelServerName: 'b' }] } },
       ['warning model-route/unreachable-rules spec.rules[0]'],
     ],
+    ['may copy its requests to another server', { 'spec.rules[0].shadow': { modelServerName: 'next', percent: 5 } }, []],
+    [
+      'tells of copies to a server that has the request already',
+      { 'spec.rules[0].shadow': { modelServerName: 'chat' } },
+      ['warning model-route/shadow-of-itself spec.rules[0].shadow.modelServerName'],
+    ],
+    [
+      'copies to a server',
+      { 'spec.rules[0].shadow': { modelServerName: '' } },
+      ['error schema/length spec.rules[0].shadow.modelServerName'],
+    ],
+    [
+      'copies no more than all',
+      { 'spec.rules[0].shadow': { modelServerName: 'next', percent: 101 } },
+      ['error schema/range spec.rules[0].shadow.percent'],
+    ],
+    ['may keep sessions on a pod', { 'spec.sessionAffinity': { source: 'header', name: 'x-session', ttl: '30m' } }, []],
+    ['may keep sessions by any parameter', { 'spec.sessionAffinity': { source: 'query', name: 'user id' } }, []],
+    [
+      'keeps sessions by something that requests have',
+      { 'spec.sessionAffinity': { source: 'body', name: 'user' } },
+      ['error schema/enum spec.sessionAffinity.source'],
+    ],
+    ['names it', { 'spec.sessionAffinity': { source: 'claim' } }, ['error schema/required spec.sessionAffinity.name']],
+    [
+      'names headers as HTTP does',
+      { 'spec.sessionAffinity': { source: 'header', name: 'x session' } },
+      ['error model-route/affinity-name spec.sessionAffinity.name'],
+    ],
+    [
+      'names cookies as HTTP does',
+      { 'spec.sessionAffinity': { source: 'cookie', name: 'a=b' } },
+      ['error model-route/affinity-name spec.sessionAffinity.name'],
+    ],
+    [
+      'remembers sessions for a time',
+      { 'spec.sessionAffinity': { source: 'header', name: 'x-session', ttl: '0s' } },
+      ['error model-route/affinity-ttl spec.sessionAffinity.ttl'],
+    ],
+    [
+      'remembers them for a time that can be read',
+      { 'spec.sessionAffinity': { source: 'header', name: 'x-session', ttl: 'long' } },
+      ['error value/duration spec.sessionAffinity.ttl'],
+    ],
     ['counts tokens per known unit', { 'spec.rateLimit': { unit: 'week' } }, ['error schema/enum spec.rateLimit.unit']],
     [
       'limits to at least one token',

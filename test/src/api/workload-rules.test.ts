@@ -152,6 +152,7 @@ describe('a ModelBooster', () => {
     expect(found(withFields(modelBooster, fields))).toEqual(findings);
   });
 
+  const both = (connector: string) => JSON.stringify({ kv_connector: connector, kv_role: 'kv_both' });
   const kv = (worker: number, config: unknown) => ({
     [`${backend}.workers[${worker}].config`]: { 'kv-transfer-config': config },
   });
@@ -179,6 +180,24 @@ describe('a ModelBooster', () => {
       'has roles that fit',
       kv(0, '{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}'),
       [`model-booster/kv-connector ${backend}.workers`],
+    ],
+    ['may move its KV both ways', { ...kv(0, both('NixlConnector')), ...kv(1, both('NixlConnector')) }, []],
+    ['may name one transfer in two ways', { ...kv(0, both('MooncakeConnector')), ...kv(1, both('MooncakeConnectorV1')) }, []],
+    [
+      'decodes with no producer of KV',
+      kv(1, '{"kv_connector":"NixlConnector","kv_role":"kv_producer"}'),
+      [`model-booster/kv-connector ${backend}.workers`],
+    ],
+    ['names a role', kv(0, '{"kv_connector":"NixlConnector"}'), [`model-booster/kv-connector ${backend}.workers`]],
+    [
+      'has one prefill worker',
+      { [`${backend}.workers[2]`]: { type: 'prefill' } },
+      [`model-booster/kv-connector ${backend}.workers`],
+    ],
+    [
+      'is read by the name with dashes only',
+      { ...kv(0, undefined), [`${backend}.workers[1].config`]: { kv_transfer_config: both('NixlConnector') } },
+      [],
     ],
     ['has KV transfer as text', kv(0, { kv_connector: 'NixlConnector' }), [`model-booster/kv-connector ${backend}.workers`]],
     ['has KV transfer as JSON', kv(0, 'null'), [`model-booster/kv-connector ${backend}.workers`]],

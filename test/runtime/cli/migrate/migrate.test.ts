@@ -141,6 +141,17 @@ app.findings.acknowledge('routing/missing-provider', qwenModelRoute, 'as it was 
     );
   });
 
+  it('what Kvasir adds to routes: props of the construct', () => {
+    const extended = `{ modelName: qwen, rules: [{ targetModels: [{ modelServerName: a }], shadow: { modelServerName: qwen, percent: 5 } }],
+      sessionAffinity: { source: cookie, name: s, ttl: 30m } }`;
+    expect(bodyOf(`${route(extended)}---${SERVER}`)).toContain(`
+const qwenModelRoute = new ModelRoute(llm, 'qwen-modelroute', {
+  name: 'qwen',
+  rules: [{ targets: [{ server: 'a' }], shadow: { server: qwen, percent: 5 } }],
+  stickySession: { source: 'cookie', name: 's', ttlMs: 1800000 },
+});`);
+  });
+
   it.each([
     ['labels of its own', route('{ modelName: m, rules: [] }', 'name: m, namespace: llm, labels: { team: a }')],
     ['no model name', route('{ loraAdapters: [a], rules: [] }', 'name: m, namespace: llm')],
