@@ -6,7 +6,13 @@ import { typeCheck } from './helpers/type-check';
 
 const root = join(__dirname, '..');
 const temporaryFolder = temporaryFolders();
-const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)];
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .sort()
+    .map((name) => `docs/${name}`),
+];
 
 /** Where `kvasir` and its parts lie in the repository, as for the tests. */
 const { paths } = (JSON.parse(readFileSync(join(root, 'tsconfig.test.json'), 'utf8')) as TestProject).compilerOptions;

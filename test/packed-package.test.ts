@@ -1,7 +1,8 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { bundleAll } from '../images/bundle';
+import { linkDependencies } from './helpers/link-dependencies';
+import { packPackage } from './helpers/pack-package';
 import { filesUnder, temporaryFolders } from './helpers/temporary-folder';
 import { typeCheck } from './helpers/type-check';
 
@@ -15,8 +16,6 @@ interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
   readonly typesVersions: { readonly '*': Readonly<Record<string, readonly [string]>> };
-  readonly dependencies: Readonly<Record<string, string>>;
-  readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
@@ -82,33 +81,18 @@ describe('the installed package', () => {
   let packedBytes: number;
 
   beforeAll(async () => {
-    const built = temporaryFolder();
-    for (const name of ['package.json', 'README.md', 'LICENSE', 'bin', 'docs', 'examples', 'images', 'src', 'test/helpers']) {
-      cpSync(join(root, name), join(built, name), { recursive: true });
-    }
-    const compiler = join(root, 'node_modules/typescript/bin/tsc');
-    spawnSync(process.execPath, [compiler, '-p', 'tsconfig.json', '--outDir', join(built, 'dist')], { cwd: root });
-    await bundleAll(root, join(built, 'dist'));
-
     project = temporaryFolder();
-    const printed = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', project], { cwd: built });
-    const [pack] = Object.values(JSON.parse(printed.toString()) as Record<string, { filename: string; size: number }>);
-    packedBytes = pack!.size;
-    execFileSync('tar', ['-xzf', pack!.filename], { cwd: project });
+    const packed = await packPackage(temporaryFolder(), project);
+    packedBytes = packed.bytes;
+    execFileSync('tar', ['-xzf', packed.tarball], { cwd: project });
     installed = join(project, 'node_modules/kvasir');
     mkdirSync(dirname(installed));
     cpSync(join(project, 'package'), installed, { recursive: true });
     files = readdirSync(installed, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1));
-    for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })) linkPackage(name);
+    linkDependencies(project);
   }, 120_000);
-
-  function linkPackage(name: string): void {
-    const link = join(project, 'node_modules', name);
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(root, 'node_modules', name), link);
-  }
 
   it('has every file that its manifest and its Dockerfiles name', () => {
     const exported = Object.values(manifest.exports).flatMap((entry) =>

@@ -10,20 +10,32 @@ export const EXAMPLES: readonly string[] = readdirSync(join(root, 'examples'), {
   .map(({ name }) => name)
   .sort();
 
+/** How examples are synthesized. */
+export interface SynthesisOptions {
+  /** Examples, in the order in which they run. @default all */
+  readonly names?: readonly string[];
+  /** The Node program that runs them. @default the one that runs this */
+  readonly node?: string;
+  /** Whether constructs are as if they had been created the other way round. @default false */
+  readonly reversed?: boolean;
+  /** Root of the sources. @default this checkout */
+  readonly sources?: string;
+}
+
 /**
- * Runs the examples `names` in a process of their own, in this order, with output in `outdir`.
+ * Runs examples in a process of their own, with output in `outdir`.
  *
- * @param node the Node program that runs it.
  * @returns all that it wrote to standard error.
  * @throws Error with that when it fails.
  */
 export async function synthesizeExamples(
   outdir: string,
-  { names = EXAMPLES, node = process.execPath }: { readonly names?: readonly string[]; readonly node?: string } = {},
+  { names = EXAMPLES, node = process.execPath, reversed = false, sources = root }: SynthesisOptions = {},
 ): Promise<string> {
-  const child = spawn(node, ['--import', 'tsx', join(__dirname, 'run-examples.ts'), ...names], {
-    cwd: root,
-    env: { ...process.env, CDK8S_OUTDIR: outdir, TSX_TSCONFIG_PATH: join(root, 'tsconfig.test.json') },
+  const program = join(sources, 'test/helpers/run-examples.ts');
+  const child = spawn(node, ['--import', 'tsx', program, ...(reversed ? ['--reversed'] : []), ...names], {
+    cwd: sources,
+    env: { ...process.env, CDK8S_OUTDIR: outdir, TSX_TSCONFIG_PATH: join(sources, 'tsconfig.test.json') },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let stderr = '';
