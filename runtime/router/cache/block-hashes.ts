@@ -33,6 +33,8 @@ export interface BlockHashes {
 export interface CacheKey {
   readonly model: string;
   readonly adapter?: string | undefined;
+  /** The `cache_salt` that is sent. */
+  readonly salt?: string | undefined;
 }
 
 /** Hashes prompts in one pass over their bytes: XXH64 of each block, seeded by the hash before it. */
@@ -50,28 +52,36 @@ export class BlockHasher {
     return new BlockHasher(await xxhash());
   }
 
-  hash({ model, adapter }: CacheKey, spans: readonly Uint8Array[]): BlockHashes {
+  hash({ model, adapter, salt }: CacheKey, spans: readonly Uint8Array[]): BlockHashes {
     let totalBytes = 0;
     for (const each of spans) totalBytes += each.length;
     const count = blocksInBytes(totalBytes);
     const words = new Uint32Array(2 * count);
-    let chain = this.seedOf(adapter === undefined ? model : `${model}\n${adapter}`);
+    const plainKey = adapter === undefined ? model : `${model}\n${adapter}`;
+    let chain = this.seedOf(salt === undefined ? plainKey : `${plainKey}\0${salt}`);
     let span = 0;
     let offset = 0;
     for (let block = 0; block < count; block++) {
-      const buffer = block < SMALL_BLOCKS ? this.small : this.large;
-      for (let filled = 0; filled < buffer.length; ) {
-        const source = spans[span]!;
-        const take = Math.min(buffer.length - filled, source.length - offset);
-        buffer.set(source.subarray(offset, offset + take), filled);
-        filled += take;
-        offset += take;
-        if (offset === source.length) {
-          span += 1;
-          offset = 0;
+      const whole = block < SMALL_BLOCKS ? SMALL_BLOCK_BYTES : LARGE_BLOCK_BYTES;
+      const source = spans[span]!;
+      if (source.length - offset >= whole) {
+        chain = this.api.h64Raw(source.subarray(offset, offset + whole), chain);
+        offset += whole;
+      } else {
+        const buffer = block < SMALL_BLOCKS ? this.small : this.large;
+        for (let filled = 0; filled < whole; ) {
+          if (offset === spans[span]!.length) {
+            span += 1;
+            offset = 0;
+          }
+          const rest = spans[span]!;
+          const take = Math.min(whole - filled, rest.length - offset);
+          buffer.set(rest.subarray(offset, offset + take), filled);
+          filled += take;
+          offset += take;
         }
+        chain = this.api.h64Raw(buffer, chain);
       }
-      chain = this.api.h64Raw(buffer, chain);
       this.wide[0] = chain;
       words[2 * block] = this.narrow[0]!;
       words[2 * block + 1] = this.narrow[1]!;

@@ -73,8 +73,8 @@ export class PrefixIndex {
   reserve(hashes: BlockHashes, slot: number): PrefixReservation {
     const { table } = this;
     const state = this.stateOf(slot);
-    const entries = new Int32Array(hashes.count);
-    const births = new Uint32Array(hashes.count);
+    // Entry of block i at 2i, its birth at 2i + 1.
+    const taken = new Int32Array(2 * hashes.count);
     // From the end to the beginning: beginnings become the most recent, so ends are forgotten first.
     for (let block = hashes.count - 1; block >= 0; block--) {
       const low = hashes.words[2 * block]!;
@@ -90,16 +90,15 @@ export class PrefixIndex {
       }
       this.linkNewest(state, entry);
       table.pending[entry]! += 1;
-      entries[block] = entry;
-      births[block] = table.birth[entry]!;
+      taken[2 * block] = entry;
+      taken[2 * block + 1] = table.birth[entry]!;
     }
-    let isOpen = true;
-    const close = (isConfirmed: boolean): void => {
-      if (!isOpen) return;
-      isOpen = false;
-      for (let block = 0; block < entries.length; block++) this.release(entries[block]!, births[block]!, isConfirmed);
-    };
-    return { confirm: () => close(true), withdraw: () => close(false) };
+    return new Reservation(this, taken);
+  }
+
+  /** @internal Ends what `reserve` began. */
+  close(taken: Int32Array, isConfirmed: boolean): void {
+    for (let i = 0; i < taken.length; i += 2) this.release(taken[i]!, taken[i + 1]!, isConfirmed);
   }
 
   /** Forgets everything about a slot; afterwards it may be given to another pod. */
@@ -154,7 +153,8 @@ export class PrefixIndex {
 
   private release(entry: number, birth: number, isConfirmed: boolean): void {
     const { table } = this;
-    if (birth === 0 || table.birth[entry] !== birth) return;
+    // Births are unsigned in the table.
+    if (birth === 0 || table.birth[entry] !== birth >>> 0) return;
     table.pending[entry]! -= 1;
     if (isConfirmed) table.confirmed[entry] = 1;
     else if (table.confirmed[entry] === 0 && table.pending[entry] === 0) this.forget(this.stateOf(table.slot[entry]!), entry);
@@ -177,6 +177,29 @@ export class PrefixIndex {
     else newer[before] = after;
     if (after === NONE) state.newest = before;
     else older[after] = before;
+  }
+}
+
+class Reservation implements PrefixReservation {
+  private isOpen = true;
+
+  constructor(
+    private readonly index: PrefixIndex,
+    private readonly taken: Int32Array,
+  ) {}
+
+  confirm(): void {
+    this.close(true);
+  }
+
+  withdraw(): void {
+    this.close(false);
+  }
+
+  private close(isConfirmed: boolean): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.index.close(this.taken, isConfirmed);
   }
 }
 

@@ -1,25 +1,27 @@
-import { buildConnector, Client } from 'undici';
+import type { ConnectionOptions } from 'node:tls';
 import { authority } from '../../../src/expand/pod-address';
-import type { Endpoint } from '../endpoints/endpoint';
+import type { AttemptEndpoint } from '../scheduling/attempts';
+import { UpstreamConnection } from './upstream-connection';
 
 /** A connection to an endpoint that carries one request at a time. */
 export interface LeasedClient {
-  readonly client: Client;
+  readonly client: UpstreamConnection;
   /** Whether it stood already, so that a reset before any byte may only mean that the engine closed it as idle. */
   readonly isReused: boolean;
 }
 
-interface PooledClient {
-  readonly client: Client;
-  isConnected: boolean;
-}
-
 interface EndpointPool {
   readonly origin: string;
-  readonly connect: ReturnType<typeof buildConnector>;
-  readonly all: Map<Client, PooledClient>;
-  /** Idle ones; the last used is used next, so that the others' sockets may close. */
-  readonly idle: PooledClient[];
+  readonly all: Set<UpstreamConnection>;
+  /** Idle ones; the last used is used next, so that the others may end. */
+  readonly idle: UpstreamConnection[];
+}
+
+export interface EndpointClientOptions {
+  /** How certificates of https endpoints are judged. @default by Node's own authorities */
+  readonly tls?: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
+  /** How long idle connections are kept. @default 4000 */
+  readonly keepAliveMs?: number;
 }
 
 /** Engines close idle connections after 5 s; ours go first. */
@@ -27,66 +29,63 @@ const KEEP_ALIVE_MS = 4_000;
 /** Idle clients kept per endpoint: a burst's clients are let go. */
 const MAX_IDLE = 256;
 
+/** Between looks at which idle connections are too old. */
+const SWEEP_MS = 1_000;
+
 /**
  * Connections to endpoints, kept per endpoint identity: a pod that got the address of another one never inherits its connections.
- * undici's own Pool would do, but it neither tells whether a connection was used before nor finds a free one in constant time.
  */
 export class EndpointClients {
   private readonly pools = new Map<string, EndpointPool>();
+  private readonly keepAliveMs: number;
+  private sweeping: NodeJS.Timeout | undefined;
 
   /** @param connectTimeoutMs in real milliseconds, beneath the relay's own deadline. */
-  constructor(private readonly connectTimeoutMs: number) {}
+  constructor(
+    private readonly connectTimeoutMs: number,
+    private readonly options: EndpointClientOptions = {},
+  ) {
+    this.keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS;
+  }
 
   /** Ids of the endpoints that have connections. */
   endpointIds(): readonly string[] {
     return [...this.pools.keys()];
   }
 
-  lease(endpoint: Endpoint, protocol: 'http' | 'https'): LeasedClient {
+  lease(endpoint: AttemptEndpoint, protocol: 'http' | 'https'): LeasedClient {
     const pool = this.poolOf(endpoint, protocol);
-    const idle = pool.idle.pop();
-    if (idle !== undefined) return { client: idle.client, isReused: idle.isConnected };
+    for (let client = pool.idle.pop(); client !== undefined; client = pool.idle.pop()) {
+      if (client.isUsable) return { client, isReused: client.isConnected };
+      pool.all.delete(client);
+    }
     return this.fresh(endpoint, protocol);
   }
 
-  /** A client that has no connection yet. */
-  fresh(endpoint: Endpoint, protocol: 'http' | 'https'): LeasedClient {
-    const pool = this.poolOf(endpoint, protocol);
-    const client = new Client(pool.origin, {
-      connect: pool.connect,
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxHeaderSize: 64 * 1024,
-    });
-    const pooled: PooledClient = { client, isConnected: false };
-    client.on('connect', () => {
-      pooled.isConnected = true;
-    });
-    client.on('disconnect', () => {
-      pooled.isConnected = false;
-    });
-    pool.all.set(client, pooled);
+  /** A connection that does not stand yet. */
+  fresh(endpoint: AttemptEndpoint, protocol: 'http' | 'https'): LeasedClient {
+    const { connectTimeoutMs, options } = this;
+    const client = new UpstreamConnection(endpoint, { protocol, connectTimeoutMs, tls: options.tls });
+    this.poolOf(endpoint, protocol).all.add(client);
     return { client, isReused: false };
   }
 
-  /** Takes a client back whose request ended well. */
-  giveBack(endpointId: string, client: Client): void {
+  /** Takes a connection back whose request ended well. */
+  giveBack(endpointId: string, client: UpstreamConnection): void {
     const pool = this.pools.get(endpointId);
-    const pooled = pool?.all.get(client);
-    if (pool === undefined || pooled === undefined || pool.idle.length >= MAX_IDLE) {
+    if (pool === undefined || !client.isUsable || !pool.all.has(client) || pool.idle.length >= MAX_IDLE) {
       this.discard(endpointId, client);
       return;
     }
-    pool.idle.push(pooled);
+    client.idleSinceMs = performance.now();
+    pool.idle.push(client);
+    this.sweeping ??= setInterval(() => this.sweep(), SWEEP_MS).unref();
   }
 
-  /** Ends a client whose request was aborted or failed, and with it the connection. */
-  discard(endpointId: string, client: Client): void {
+  /** Ends a connection whose request was aborted or failed. */
+  discard(endpointId: string, client: UpstreamConnection): void {
     this.pools.get(endpointId)?.all.delete(client);
-    if (!client.destroyed) void client.destroy();
+    client.destroy();
   }
 
   /** Ends every connection to an endpoint, also those in use. */
@@ -94,24 +93,38 @@ export class EndpointClients {
     const pool = this.pools.get(endpointId);
     if (pool === undefined) return;
     this.pools.delete(endpointId);
-    await Promise.all([...pool.all.keys()].map((client) => client.destroy()));
+    for (const client of pool.all) client.abort({ kind: 'destroyed', reason: 'the endpoint is gone' });
   }
 
   async close(): Promise<void> {
+    clearInterval(this.sweeping);
+    this.sweeping = undefined;
     await Promise.all(this.endpointIds().map((id) => this.remove(id)));
   }
 
-  private poolOf(endpoint: Endpoint, protocol: 'http' | 'https'): EndpointPool {
+  private sweep(): void {
+    const before = performance.now() - this.keepAliveMs;
+    let isIdle = true;
+    for (const { idle, all } of this.pools.values()) {
+      let old = 0;
+      while (old < idle.length && idle[old]!.idleSinceMs < before) old += 1;
+      for (const client of idle.splice(0, old)) {
+        all.delete(client);
+        client.destroy();
+      }
+      isIdle &&= idle.length === 0;
+    }
+    if (!isIdle) return;
+    clearInterval(this.sweeping);
+    this.sweeping = undefined;
+  }
+
+  private poolOf(endpoint: AttemptEndpoint, protocol: 'http' | 'https'): EndpointPool {
     const known = this.pools.get(endpoint.id);
     const origin = `${protocol}://${authority(endpoint)}`;
     if (known?.origin === origin) return known;
     if (known !== undefined) void this.remove(endpoint.id);
-    const pool: EndpointPool = {
-      origin,
-      connect: buildConnector({ timeout: this.connectTimeoutMs }),
-      all: new Map(),
-      idle: [],
-    };
+    const pool: EndpointPool = { origin, all: new Set(), idle: [] };
     this.pools.set(endpoint.id, pool);
     return pool;
   }

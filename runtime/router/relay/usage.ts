@@ -17,9 +17,11 @@ export function findUsage(text: Buffer): TokenUsage | undefined {
 }
 
 function usageAt(text: Buffer, position: number): TokenUsage | undefined {
-  const start = text.indexOf(0x7b, position);
   // Only a colon and white space may stand between the key and its object; `"usage":null` has none.
-  if (start === -1 || text.toString('latin1', position, start).trim() !== ':') return undefined;
+  let start = pastSpace(text, position);
+  if (text[start] !== 0x3a) return undefined;
+  start = pastSpace(text, start + 1);
+  if (text[start] !== 0x7b) return undefined;
   let depth = 0;
   for (let index = start; index < text.length; index++) {
     if (text[index] === 0x7b) depth += 1;
@@ -28,12 +30,19 @@ function usageAt(text: Buffer, position: number): TokenUsage | undefined {
   return undefined;
 }
 
+function pastSpace(text: Buffer, position: number): number {
+  let at = position;
+  while (text[at] === 0x20 || text[at] === 0x0a || text[at] === 0x0d || text[at] === 0x09) at += 1;
+  return at;
+}
+
 interface WireUsage {
   readonly prompt_tokens?: unknown;
   readonly input_tokens?: unknown;
   readonly completion_tokens?: unknown;
   readonly output_tokens?: unknown;
   readonly cache_read_input_tokens?: unknown;
+  readonly cache_creation_input_tokens?: unknown;
   readonly prompt_tokens_details?: { readonly cached_tokens?: unknown } | null;
   readonly input_tokens_details?: { readonly cached_tokens?: unknown } | null;
 }
@@ -45,7 +54,7 @@ function parseUsage(json: string): TokenUsage | undefined {
   } catch {
     return undefined;
   }
-  const promptTokens = count(wire.prompt_tokens) ?? count(wire.input_tokens);
+  const promptTokens = count(wire.prompt_tokens) ?? inputTokens(wire);
   const completionTokens = count(wire.completion_tokens) ?? count(wire.output_tokens);
   if (promptTokens === undefined && completionTokens === undefined) return undefined;
   const cachedTokens =
@@ -57,6 +66,13 @@ function parseUsage(json: string): TokenUsage | undefined {
     completionTokens: completionTokens ?? 0,
     ...(cachedTokens === undefined ? {} : { cachedTokens }),
   };
+}
+
+/** Messages count what was read from the cache and what was written to it apart from the other input. */
+function inputTokens(wire: WireUsage): number | undefined {
+  const input = count(wire.input_tokens);
+  if (input === undefined) return undefined;
+  return input + (count(wire.cache_read_input_tokens) ?? 0) + (count(wire.cache_creation_input_tokens) ?? 0);
 }
 
 function count(value: unknown): number | undefined {

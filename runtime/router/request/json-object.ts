@@ -2,6 +2,7 @@
  * Finds the members of a JSON object in its bytes without building values. A body of megabytes is mostly text inside strings, which
  * is jumped over; the whole is read once, and long bodies in slices between which other requests go on.
  */
+import { KeyCache } from './key-cache';
 
 /** One member that the caller asked for. Offsets are into the scanned bytes. */
 export interface JsonMember {
@@ -139,7 +140,7 @@ export function* scanJsonObject(
     if (position >= end || (byte !== COMMA && byte !== CLOSE_BRACE)) return invalid('syntax', position);
     const use = useOf(key);
     if (use !== 'skip') {
-      if (members.some((member) => member.key === key)) return invalid('duplicate', keyStart, key);
+      for (const member of members) if (member.key === key) return invalid('duplicate', keyStart, key);
       members.push({
         key,
         keyStart,
@@ -199,11 +200,19 @@ function skipString(bytes: Buffer, position: number, end: number, pauseAt: numbe
   return -end;
 }
 
+const KEYS = new KeyCache();
+
 function decodeKey(bytes: Buffer, quoteStart: number, end: number): string | undefined {
-  const raw = bytes.toString('utf8', quoteStart + 1, end - 1);
-  if (!raw.includes('\\')) return raw;
+  for (let position = quoteStart + 1; position < end - 1; position++) {
+    const byte = bytes[position]!;
+    if (byte === BACKSLASH || byte < 0x20) return unescaped(bytes.toString('utf8', quoteStart, end));
+  }
+  return KEYS.keyAt(bytes, quoteStart + 1, end - 1);
+}
+
+function unescaped(quoted: string): string | undefined {
   try {
-    return JSON.parse(`"${raw}"`) as string;
+    return JSON.parse(quoted) as string;
   } catch {
     return undefined;
   }
@@ -216,7 +225,17 @@ function endsScalar(byte: number): boolean {
 const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 function isScalar(bytes: Buffer, start: number, end: number): boolean {
-  return end > start && end - start <= 400 && SCALAR.test(bytes.toString('latin1', start, end));
+  return isCount(bytes, start, end) || (end > start && end - start <= 400 && SCALAR.test(bytes.toString('latin1', start, end)));
+}
+
+/** Whether the bytes are a whole number without sign, as nearly all numbers of a request are. */
+function isCount(bytes: Buffer, start: number, end: number): boolean {
+  if (end <= start || end - start > 15 || (bytes[start] === 0x30 && end > start + 1)) return false;
+  for (let position = start; position < end; position++) {
+    const byte = bytes[position]!;
+    if (byte < 0x30 || byte > 0x39) return false;
+  }
+  return true;
 }
 
 /** Runs a scan to its end at once. */

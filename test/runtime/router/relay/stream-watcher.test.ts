@@ -1,5 +1,6 @@
 import { StreamWatcher } from '../../../../runtime/router/relay/stream-watcher';
 import { recordedAnswer } from '../../../helpers/recorded-answer';
+import { splits } from '../../../helpers/splits';
 
 interface Seen {
   readonly passed: string;
@@ -12,12 +13,6 @@ function watch(chunks: readonly Buffer[], withholdsUsage: boolean): Seen {
   for (const chunk of chunks) watcher.push(chunk, (bytes) => passed.push(Buffer.from(bytes)));
   watcher.end((bytes) => passed.push(Buffer.from(bytes)));
   return { passed: Buffer.concat(passed).toString(), watcher };
-}
-
-/** Every way to cut `body` in two, and all single bytes. */
-function* splits(body: Buffer): Generator<readonly Buffer[]> {
-  for (let at = 1; at < body.length; at++) yield [body.subarray(0, at), body.subarray(at)];
-  yield [...body].map((byte) => Buffer.from([byte]));
 }
 
 const streams = [
