@@ -24,11 +24,12 @@ export function addValidateCommand(program: Command, exit: ExitStatus): void {
 async function runValidate(paths: readonly string[], { strict, json }: ValidateFlags, exit: ExitStatus): Promise<void> {
   const output = processOutput({ json: json === true });
   const set = await readFolders(paths);
-  const findings = validateManifests(set);
+  const { open: findings, acknowledged } = validateManifests(set);
   const count = (severity: string): number => findings.filter((finding) => finding.severity === severity).length;
   const [errors, warnings] = [count('error'), count('warning')];
   for (const finding of findings) output.line(reportLine(finding));
-  output.line(`${set.objects.length} objects, ${errors} errors, ${warnings} warnings`);
-  output.document({ objects: set.objects.length, errors, warnings, findings });
+  const known = acknowledged.length === 0 ? '' : `, ${acknowledged.length} findings acknowledged`;
+  output.line(`${set.objects.length} objects, ${errors} errors, ${warnings} warnings${known}`);
+  output.document({ objects: set.objects.length, errors, warnings, findings, acknowledged });
   if (errors > 0 || (strict === true && warnings > 0)) exit.code = 1;
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { alignedElements } from './aligned-elements';
 
 /** A field that is not the same any more. */
 export interface FieldChange {
@@ -27,14 +28,24 @@ function compare(before: unknown, after: unknown, field: string): readonly Field
 
 function compareLists(before: readonly unknown[], after: readonly unknown[], field: string): readonly FieldChange[] {
   const [old, now] = [byName(before), byName(after)];
-  if (old === undefined || now === undefined) {
-    const length = Math.max(before.length, after.length);
-    return Array.from({ length }, (_, i) => compare(before[i], after[i], `${field}[${i}]`)).flat();
-  }
+  if (old === undefined || now === undefined) return compareInOrder(before, after, field);
   const names = [...new Set([...old.keys(), ...now.keys()])];
   const changes = names.flatMap((name) => compare(old.get(name), now.get(name), `${field}[${name}]`));
   // The same elements in another order.
   return changes.length > 0 ? changes : [{ field, before: [...old.keys()], after: [...now.keys()] }];
+}
+
+/** Elements that both lists have in the same order are the same; between two such, elements are compared one by one. */
+function compareInOrder(before: readonly unknown[], after: readonly unknown[], field: string): readonly FieldChange[] {
+  const changes: FieldChange[] = [];
+  let [i, j] = [0, 0];
+  for (const [nextI, nextJ] of [...alignedElements(before, after), [before.length, after.length] as const]) {
+    for (; i < nextI && j < nextJ; i++, j++) changes.push(...compare(before[i], after[j], `${field}[${j}]`));
+    for (; i < nextI; i++) changes.push({ field: `${field}[${i}]`, before: before[i], after: undefined });
+    for (; j < nextJ; j++) changes.push({ field: `${field}[${j}]`, before: undefined, after: after[j] });
+    [i, j] = [nextI + 1, nextJ + 1];
+  }
+  return changes;
 }
 
 /** Elements by name; undefined when they cannot be told apart by it. */

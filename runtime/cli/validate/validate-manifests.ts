@@ -1,15 +1,24 @@
-import { checkObjects } from '../../../src/checks';
-import type { Finding } from '../../../src/errors';
+import { checkObjects, sortByAnnotations } from '../../../src/checks';
+import type { AnnotatedFindings } from '../../../src/checks/acknowledgements';
 import type { ManifestSet } from '../../cluster/manifests/manifest-files';
 import { decodeManifests } from '../manifests/decode-manifests';
 
 /** Codes of references to nothing, which an object that is invalid and left out would cause as well. */
 const MISSING = /\/missing-|\/no-pods$/;
 
-/** Everything that is wrong with some manifests: their syntax, each object, and all of them together. Errors first. */
-export function validateManifests({ objects, findings }: ManifestSet): readonly Finding[] {
+/**
+ * Everything that is wrong with some manifests: their syntax, each object, and all of them together, less what an object's own annotation
+ * calls fine. Errors first.
+ */
+export function validateManifests({ objects, findings }: ManifestSet): AnnotatedFindings {
   const decoded = decodeManifests(objects);
   const together = checkObjects(decoded.checked).filter(({ code }) => decoded.invalid === 0 || !MISSING.test(code));
-  const all = [...findings, ...decoded.findings, ...together];
-  return (['error', 'warning', 'info'] as const).flatMap((severity) => all.filter((finding) => finding.severity === severity));
+  const { open, acknowledged } = sortByAnnotations(
+    [...findings, ...decoded.findings, ...together],
+    objects.map(({ object }) => object),
+  );
+  const sorted = (['error', 'warning', 'info'] as const).flatMap((severity) =>
+    open.filter((finding) => finding.severity === severity),
+  );
+  return { open: sorted, acknowledged };
 }

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ApiObject, Chart } from 'cdk8s';
+import { GitOpsApp } from '../../../constructs';
 import { FIXTURES } from '../../helpers/example-objects';
 import { runCli } from '../../helpers/run-cli';
 import { sampleStack } from '../../helpers/sample-stack';
@@ -150,6 +152,28 @@ describe('kvasir validate', () => {
     );
     expect((await runCli('validate', folder)).code).toBe(0);
     expect((await runCli('validate', folder, '--strict')).code).toBe(1);
+  });
+
+  it('knows what the stack acknowledged, and takes it for an error where nobody did', async () => {
+    const folder = (isAcknowledged: boolean): string => {
+      const outdir = temporaryFolder();
+      const app = new GitOpsApp({ outdir, report: quiet });
+      const pod = new ApiObject(new Chart(app, 'c'), 'p', {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'p' },
+        spec: { containers: [{ name: 'a', image: 'tools:latest' }] },
+      });
+      if (isAcknowledged) app.findings.acknowledge('images/mutable-tag', pod, 'a sandbox');
+      app.synth();
+      return outdir;
+    };
+    const { code, lines, stdout } = await runCli('validate', folder(true), '--strict', '--json');
+    expect([code, lines]).toEqual([0, ['1 objects, 0 errors, 0 warnings, 1 findings acknowledged']]);
+    expect(JSON.parse(stdout).acknowledged).toEqual([
+      { reason: 'a sandbox', finding: expect.objectContaining({ code: 'images/mutable-tag', object: 'Pod default/p' }) },
+    ]);
+    expect((await runCli('validate', folder(false), '--strict')).code).toBe(1);
   });
 
   it("reads every one of Kthena's examples", async () => {

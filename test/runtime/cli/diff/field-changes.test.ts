@@ -43,6 +43,35 @@ describe('fieldChanges', () => {
       ],
     ],
     [
+      'flags that came and went between others, and those alone',
+      { a: ['--model', 'm', '--old', '--drain', '197'] },
+      { a: ['--model', 'm', '--split', '4', '--drain', '174', '--last'] },
+      [
+        { field: 'a[2]', before: '--old', after: '--split' },
+        { field: 'a[3]', before: undefined, after: '4' },
+        { field: 'a[5]', before: '197', after: '174' },
+        { field: 'a[6]', before: undefined, after: '--last' },
+      ],
+    ],
+    [
+      'an element without name that came first, and a field of another',
+      { r: [{ m: { w: 1 } }, { m: { w: 2 } }, { k: [1] }] },
+      { r: [{ m: { w: 0 } }, { m: { w: 1 } }, { m: { w: 2 } }, { k: [2] }] },
+      [
+        { field: 'r[0]', before: undefined, after: { m: { w: 0 } } },
+        { field: 'r[3].k[0]', before: 1, after: 2 },
+      ],
+    ],
+    [
+      'elements that are gone',
+      { a: [1, 2, 3, 4] },
+      { a: [1, 4] },
+      [
+        { field: 'a[1]', before: 2, after: undefined },
+        { field: 'a[2]', before: 3, after: undefined },
+      ],
+    ],
+    [
       'keys that are no words',
       { labels: { 'a.b/c': 'x' } },
       { labels: { 'a.b/c': 'y' } },
@@ -50,6 +79,18 @@ describe('fieldChanges', () => {
     ],
   ])('tells %s', (_, before, after, expected) => {
     expect(fieldChanges(before, after)).toEqual(expected);
+  });
+
+  it('tells of a list with elements put in only these, wherever they are', () => {
+    const list = fc.array(fc.string(), { maxLength: 12 });
+    fc.assert(
+      fc.property(list, list, fc.nat(12), (words, added, at) => {
+        const place = Math.min(at, words.length);
+        const changes = fieldChanges({ a: words }, { a: [...words.slice(0, place), ...added, ...words.slice(place)] });
+        expect(changes.map(({ before }) => before)).toEqual(added.map(() => undefined));
+        expect(changes.map(({ after }) => after).toSorted()).toEqual(added.toSorted());
+      }),
+    );
   });
 
   it('finds nothing between equal values, and something between unequal ones', () => {
