@@ -9,6 +9,7 @@ import { addDiffCommand } from './commands/diff';
 import { addInitCommand } from './commands/init';
 import { addMigrateCommand } from './commands/migrate';
 import { addPreviewCommand } from './commands/preview';
+import { addReplayCommand } from './commands/replay';
 import { addSynthCommand } from './commands/synth';
 import { addValidateCommand } from './commands/validate';
 import { ExitStatus } from './exit-status';
@@ -70,6 +71,7 @@ export function createProgram(interrupted: AbortSignal, exit: ExitStatus): Comma
   addMigrateCommand(program);
   addPreviewCommand(program, interrupted);
   addDemoCommand(program, interrupted);
+  addReplayCommand(program, exit);
   program.command('router').description('the router alone (kvasir router --help)').helpOption(false);
   program.command('autoscaler').description('the autoscaler alone (kvasir autoscaler --help)').helpOption(false);
   return program;

@@ -10,10 +10,11 @@ export function candidate(slot: number, changes: Partial<Candidate> = {}): Candi
     queuedTokens: 0,
     onFlight: 0,
     running: 0,
+    contextTokens: 0,
     maxNumSeqs: 256,
     kvUsage: 0,
     prefillTokensPerSecond: 10_000,
-    decode: { baseSeconds: 0.01, perSequenceSeconds: 0.0001 },
+    decode: { baseSeconds: 0.01, perSequenceSeconds: 0.0001, perContextTokenSeconds: 0 },
     scraped: {},
     ...changes,
   };
@@ -27,6 +28,8 @@ const count = fc.oneof(fc.nat(10_000), fc.double({ min: 0, max: 1e9, noNaN: true
 const seconds = fc.double({ min: 0, max: 1e6, noNaN: true });
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
+const adapters = fc.uniqueArray(fc.constantFrom('a', 'b', 'c'));
+
 /** Pools of candidates with any numbers that a view can have, extreme ones included. */
 export const anyPool: fc.Arbitrary<readonly Candidate[]> = fc
   .array(
@@ -35,17 +38,22 @@ export const anyPool: fc.Arbitrary<readonly Candidate[]> = fc
       queuedTokens: count,
       onFlight: fc.nat(5000),
       running: count,
+      contextTokens: count,
       maxNumSeqs: fc.integer({ min: 1, max: 4096 }),
       kvUsage: fc.double({ min: 0, max: 1, noNaN: true }),
       prefillTokensPerSecond: fc.double({ min: 1e-3, max: 1e7, noNaN: true }),
-      decode: fc.record({ baseSeconds: seconds, perSequenceSeconds: seconds }),
+      decode: fc.record({ baseSeconds: seconds, perSequenceSeconds: seconds, perContextTokenSeconds: seconds }),
       scraped: fc.record({
         running: maybe(fc.nat(5000)),
         waiting: maybe(fc.nat(5000)),
         kvUsage: maybe(fc.double({ min: 0, max: 1, noNaN: true })),
         timeToFirstTokenSeconds: maybe(seconds),
         interTokenLatencySeconds: maybe(seconds),
+        adapterSlots: maybe(fc.nat(64)),
+        runningAdapters: maybe(adapters),
       }),
+      models: maybe(adapters.map((names) => new Set(names))),
+      recentAdapters: adapters,
     }),
     { minLength: 1, maxLength: 12 },
   )
@@ -56,5 +64,14 @@ export const anyRequest: fc.Arbitrary<ScheduledRequest> = fc
     promptTokens: fc.integer({ min: 1, max: 10_000_000 }),
     expectedOutputTokens: fc.double({ min: 1, max: 1e6, noNaN: true }),
     draw: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    adapter: maybe(fc.constantFrom('a', 'b')),
+    ownedBlocks: maybe(
+      fc.record({
+        total: fc.integer({ min: 1, max: 128 }),
+        runs: fc
+          .array(fc.tuple(fc.nat(12), fc.integer({ min: 1, max: 128 })))
+          .map((runs) => new Map(runs.map(([slot, run]) => [`default/p${slot}#u${slot}`, run]))),
+      }),
+    ),
   })
   .map((numbers) => scheduledRequest(numbers));

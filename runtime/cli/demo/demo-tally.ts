@@ -1,5 +1,5 @@
-import { type LatencySummary, summarize } from '../compare/latency-summary';
 import type { ChatResult } from '../load/chat-client';
+import { type LatencySummary, summarize } from '../replay/latency-summary';
 
 /** Adds up the answers that the demo's clients got. */
 export class DemoTally {

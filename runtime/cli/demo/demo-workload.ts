@@ -1,5 +1,8 @@
-import { comparePolicies, type PolicyResult } from '../compare/compare-policies';
-import type { ChatWorkloadOptions } from '../workload/chat-workload';
+import { policiesNamed } from '../replay/policies/policy-named';
+import type { PolicyResult } from '../replay/policy-result';
+import { replayPolicies } from '../replay/replay-policies';
+import { replayedChat } from '../replay/workload/replayed-chat';
+import { type ChatWorkloadOptions, chatWorkload } from '../workload/chat-workload';
 
 /**
  * Four minutes of a chat service: few users at first, a peak that two L40S cannot take within the policy's target, few again. Enough
@@ -24,9 +27,9 @@ export const DEMO_WORKLOAD: ChatWorkloadOptions = {
  * @param model name of a shape of the catalogue.
  */
 export function comparison(model: string, accelerator: string, replicas: number): Promise<readonly PolicyResult[]> {
-  return comparePolicies({
-    policies: ['expected-latency', 'random'],
-    workload: DEMO_WORKLOAD,
+  return replayPolicies({
+    policies: policiesNamed('expected-latency,random'),
+    workload: replayedChat(chatWorkload(DEMO_WORKLOAD), model),
     fleet: { model, accelerator, replicas },
     seed: DEMO_WORKLOAD.seed,
   });

@@ -1,5 +1,5 @@
 import type { AccessRecord } from '../../router/observability/access-record';
-import { summarize } from '../compare/latency-summary';
+import { summarize } from '../replay/latency-summary';
 
 /** What the router did for one ModelServer. */
 export interface ServerTraffic {

@@ -21,6 +21,8 @@ describe('a metrics page', () => {
         kvCapacityTokens: 2048,
         timeToFirstToken: { sumSeconds: 24.36430525779724, count: 68 },
         interTokenLatency: { sumSeconds: 4.554847135999921, count: 821 },
+        adapterSlots: 2,
+        runningAdapters: ['lora-a', 'lora-b'],
       },
     ],
     [
@@ -33,6 +35,8 @@ describe('a metrics page', () => {
         kvCapacityTokens: 768,
         timeToFirstToken: { sumSeconds: 53.05678963661194, count: 75 },
         interTokenLatency: { sumSeconds: 55.73249066399785, count: 4711 },
+        adapterSlots: 2,
+        runningAdapters: [],
       },
     ],
     [

@@ -50,6 +50,27 @@ describe('the in-flight ledger', () => {
     expect(ledger.queuedTokens(10_050, RATE)).toBe(100);
   });
 
+  it('counts what was prefilled, whether a first token or the model says so', () => {
+    const ledger = new InFlightLedger();
+    const seen = ledger.dispatch({ uncachedTokens: 500, kvTokens: 0 }, 0);
+    ledger.dispatch({ uncachedTokens: 300, kvTokens: 0 }, 0);
+    expect(ledger.prefilledTokens).toBe(0);
+    seen.prefilled(100);
+    expect(ledger.prefilledTokens).toBe(500);
+    seen.close(150);
+    ledger.queuedTokens(400, RATE);
+    expect(ledger.prefilledTokens).toBe(800);
+  });
+
+  it('holds the context of what is in flight, cached or not', () => {
+    const ledger = new InFlightLedger();
+    const warm = ledger.dispatch({ uncachedTokens: 10, kvTokens: 60, contextTokens: 4050 }, 0);
+    ledger.dispatch({ uncachedTokens: 100, kvTokens: 150 }, 0);
+    expect(ledger.contextTokens).toBe(4200);
+    warm.close(10);
+    expect(ledger.contextTokens).toBe(150);
+  });
+
   it('is empty after any mix of first tokens, ends and double ends, and never negative before', () => {
     const step = fc.record({
       kind: fc.constantFrom('dispatch', 'prefilled', 'close', 'look'),
@@ -70,7 +91,7 @@ describe('the in-flight ledger', () => {
           expect(ledger.running).toBeGreaterThanOrEqual(0);
         }
         for (const entry of entries) entry.close(nowMs);
-        expect([ledger.running, ledger.kvTokens, ledger.queuedTokens(nowMs, RATE)]).toEqual([0, 0, 0]);
+        expect([ledger.running, ledger.kvTokens, ledger.contextTokens, ledger.queuedTokens(nowMs, RATE)]).toEqual([0, 0, 0, 0]);
       }),
     );
   });

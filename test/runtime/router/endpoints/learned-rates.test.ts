@@ -1,7 +1,12 @@
 import fc from 'fast-check';
-import { LearnedRates } from '../../../../runtime/router/endpoints/learned-rates';
+import { decodeStepSeconds, LearnedRates } from '../../../../runtime/router/endpoints/learned-rates';
 
-const seed = { prefillTokensPerSecond: 10_000, decodeBaseSeconds: 0.01, decodePerSequenceSeconds: 0.0001 };
+const seed = {
+  prefillTokensPerSecond: 10_000,
+  decodeBaseSeconds: 0.01,
+  decodePerSequenceSeconds: 0.0001,
+  decodePerContextTokenSeconds: 1e-6,
+};
 
 describe('learned rates', () => {
   it('are the seeds before anything was seen', () => {
@@ -9,6 +14,7 @@ describe('learned rates', () => {
     expect(rates.prefillTokensPerSecond(0)).toBeCloseTo(10_000);
     expect(rates.decode(0).baseSeconds).toBeCloseTo(0.01);
     expect(rates.decode(0).perSequenceSeconds).toBeCloseTo(0.0001);
+    expect(rates.decode(0).perContextTokenSeconds).toBeCloseTo(1e-6);
   });
 
   it('approach what an endpoint shows', () => {
@@ -16,12 +22,15 @@ describe('learned rates', () => {
     for (let i = 0; i < 50; i++) {
       rates.observePrefill(4000, 4000 / 3000, i * 100);
       const sequences = 1 + (i % 20);
-      rates.observeDecode(sequences, 0.02 + 0.0005 * sequences, i * 100);
+      rates.observeDecode({ sequences, contextTokens: 1000 * sequences }, 0.02 + 0.0022 * sequences, i * 100);
     }
     expect(rates.prefillTokensPerSecond(5000)).toBeGreaterThan(2900);
     expect(rates.prefillTokensPerSecond(5000)).toBeLessThan(3200);
-    const { baseSeconds, perSequenceSeconds } = rates.decode(5000);
-    expect(baseSeconds + 10 * perSequenceSeconds).toBeCloseTo(0.025, 2);
+    // Twice the seed in base and slope.
+    const rate = rates.decode(5000);
+    expect(decodeStepSeconds(rate, { sequences: 10, contextTokens: 10_000 })).toBeGreaterThan(0.038);
+    expect(decodeStepSeconds(rate, { sequences: 10, contextTokens: 10_000 })).toBeLessThan(0.043);
+    expect(rate.perContextTokenSeconds / rate.perSequenceSeconds).toBeCloseTo(0.01);
   });
 
   it('return to the seeds with time, so that a slow spell is not for ever', () => {
@@ -36,7 +45,7 @@ describe('learned rates', () => {
   it('forget everything on reset', () => {
     const rates = new LearnedRates(seed);
     rates.observePrefill(1000, 10, 0);
-    rates.observeDecode(4, 1, 0);
+    rates.observeDecode({ sequences: 4, contextTokens: 4000 }, 1, 0);
     rates.reset();
     expect(rates.prefillTokensPerSecond(0)).toBeCloseTo(10_000);
     expect(rates.decode(0).baseSeconds).toBeCloseTo(0.01);
@@ -59,15 +68,18 @@ describe('learned rates', () => {
     );
     const decode = fc.record({
       sequences: fc.double({ min: 1, max: 4096, noNaN: true }),
+      contextTokens: fc.double({ min: 0, max: 1e8, noNaN: true }),
       seconds: fc.double({ min: 1e-6, max: 100, noNaN: true }),
     });
     fc.assert(
       fc.property(fc.array(decode, { maxLength: 30 }), (samples) => {
         const rates = new LearnedRates(seed);
-        for (const { sequences, seconds } of samples) rates.observeDecode(sequences, seconds, 0);
-        const { baseSeconds, perSequenceSeconds } = rates.decode(0);
+        for (const { sequences, contextTokens, seconds } of samples)
+          rates.observeDecode({ sequences, contextTokens }, seconds, 0);
+        const { baseSeconds, perSequenceSeconds, perContextTokenSeconds } = rates.decode(0);
         expect(Number.isFinite(baseSeconds) && baseSeconds >= 0).toBe(true);
         expect(Number.isFinite(perSequenceSeconds) && perSequenceSeconds >= 0).toBe(true);
+        expect(Number.isFinite(perContextTokenSeconds) && perContextTokenSeconds >= 0).toBe(true);
       }),
     );
   });

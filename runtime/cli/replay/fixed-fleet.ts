@@ -2,7 +2,7 @@ import type { ModelServer } from '../../../src/api/model-server';
 import type { Pod } from '../../../src/api/pod';
 import { ACCELERATORS, type Accelerator, acceleratorNamed } from '../../../src/catalog/accelerators';
 import { modelShapeOrDefault } from '../../../src/catalog/models';
-import { gpusNeeded, kvCapacityTokens, stepTimeOf } from '../../../src/catalog/step-time';
+import { gpusNeeded, kvCapacityTokens, type StepTime, stepTimeOf } from '../../../src/catalog/step-time';
 import { KvasirError } from '../../../src/errors';
 import type { EnginePlan } from '../../../src/expand/engine-plan';
 import { planEngine } from '../../../src/expand/plan-engine';
@@ -11,6 +11,7 @@ import type { Kind, KindMap, Objects } from '../../cluster/objects';
 import type { Clock } from '../../lib/clock';
 import { EngineCore } from '../../simulator/engine-core';
 import { type EngineLimits, engineLimits } from '../../simulator/engine-limits';
+import { ReplayedEngine } from './replayed-engine';
 
 export interface FleetOptions {
   readonly replicas: number;
@@ -18,22 +19,42 @@ export interface FleetOptions {
   readonly model: string;
   /** Name of an accelerator of the catalogue. */
   readonly accelerator: string;
+  /** Accelerators of one replica, tensor-parallel. @default the fewest that hold the weights */
+  readonly gpus?: number;
+  /** Further flags of vLLM, such as `--max-num-batched-tokens 4096`. @default none */
+  readonly engineArgs?: readonly string[];
   /** Tokens of KV cache per replica. @default what fits beside the weights */
   readonly kvTokens?: number;
+  /** Uncached prompt tokens per second that a replica computes, where that was measured. @default by the catalogue's roofline */
+  readonly prefillTokensPerSecond?: number;
+}
+
+/** What all replicas of a fleet have in common. */
+export interface FleetFacts {
+  readonly gpus: number;
+  /** Tokens of KV cache per replica. */
+  readonly kvTokens: number;
+  /** Tokens per KV block. */
+  readonly blockSize: number;
+  readonly prefillTokensPerSecond: number;
+  /** Price of all replicas; undefined where the catalogue has none for the accelerator. */
+  readonly costPerHour: number | undefined;
 }
 
 const NAMESPACE = 'default';
-const LABELS = { app: 'compared' };
+const LABELS = { app: 'replayed' };
 const PORT = 8000;
 
-/** What all replicas of a fleet have in common. */
+/** Replicas that stay, and the cluster objects that describe them. */
 export class FixedFleet {
-  readonly modelServerKey = `${NAMESPACE}/compared`;
+  readonly modelServerKey = `${NAMESPACE}/replayed`;
+  readonly facts: FleetFacts;
   readonly limits: EngineLimits;
   private readonly server: ModelServer;
   private readonly pods: readonly Pod[];
   private readonly plan: EnginePlan;
   private readonly accelerator: Accelerator;
+  private readonly stepTime: StepTime;
 
   /** @throws KvasirError when the catalogue has no such accelerator. */
   constructor(private readonly options: FleetOptions) {
@@ -41,7 +62,7 @@ export class FixedFleet {
     this.server = {
       apiVersion: NETWORKING_API_VERSION,
       kind: 'ModelServer',
-      metadata: { name: 'compared', namespace: NAMESPACE },
+      metadata: { name: 'replayed', namespace: NAMESPACE },
       spec: {
         model: options.model,
         inferenceEngine: 'vLLM',
@@ -52,6 +73,19 @@ export class FixedFleet {
     this.pods = Array.from({ length: options.replicas }, (_, i) => this.pod(i));
     this.plan = planEngine(this.pods[0]!, { modelServers: [this.server], modelRoutes: [] })!;
     this.limits = engineLimits(this.plan);
+    const { shape } = modelShapeOrDefault(this.plan.model);
+    const { gpus, gpuMemoryUtilization } = this.plan;
+    const catalogued = stepTimeOf(shape, this.accelerator, gpus);
+    const { prefillTokensPerSecond = 1000 / catalogued.perPrefillTokenMs } = options;
+    this.stepTime = { ...catalogued, perPrefillTokenMs: 1000 / prefillTokensPerSecond };
+    const price = this.accelerator.listPricePerHour;
+    this.facts = {
+      gpus,
+      kvTokens: options.kvTokens ?? kvCapacityTokens(shape, this.accelerator, gpus, gpuMemoryUtilization),
+      blockSize: this.limits.blockSize,
+      prefillTokensPerSecond,
+      costPerHour: price === undefined ? undefined : price * gpus * options.replicas,
+    };
   }
 
   /** The fleet as a cluster that never changes. */
@@ -67,48 +101,33 @@ export class FixedFleet {
     };
   }
 
-  /** A new engine for each replica, by pod name. */
-  engines(clock: Clock): ReadonlyMap<string, EngineCore> {
-    const { shape } = modelShapeOrDefault(this.plan.model);
-    const gpus = this.plan.gpus;
-    const stepTime = stepTimeOf(shape, this.accelerator, gpus);
-    const numBlocks = Math.ceil(this.kvTokens() / this.limits.blockSize);
+  /** A new engine for each replica, by pod name. @throws KvasirError when its KV cache holds nothing. */
+  engines(clock: Clock): ReadonlyMap<string, ReplayedEngine> {
+    const { stepTime, limits } = this;
+    const numBlocks = Math.ceil(this.facts.kvTokens / limits.blockSize);
+    if (numBlocks < 2) throw noKvCache(this.options);
     const { enablePrefixCaching, maxLoras } = this.plan;
     return new Map(
       this.pods.map(({ metadata }) => [
         metadata.name,
-        new EngineCore({ clock, stepTime, numBlocks, enablePrefixCaching, maxLoras, ...this.limits }),
+        new ReplayedEngine(
+          new EngineCore({ clock, stepTime, numBlocks, enablePrefixCaching, maxLoras, ...limits }),
+          limits.blockSize,
+        ),
       ]),
     );
   }
 
-  /** A metrics page of one engine, as far as a router reads it. */
-  metricsPage(engine: EngineCore): string {
-    const { running, waiting, kvUsage, totalBlocks } = engine.stats();
-    return [
-      `vllm:num_requests_running{engine="0"} ${running}`,
-      `vllm:num_requests_waiting{engine="0"} ${waiting}`,
-      `vllm:kv_cache_usage_perc{engine="0"} ${kvUsage}`,
-      `vllm:cache_config_info{block_size="${this.limits.blockSize}",engine="0",num_gpu_blocks="${totalBlocks}"} 1`,
-      '',
-    ].join('\n');
-  }
-
-  private kvTokens(): number {
-    const { shape } = modelShapeOrDefault(this.plan.model);
-    return this.options.kvTokens ?? kvCapacityTokens(shape, this.accelerator, this.plan.gpus, this.plan.gpuMemoryUtilization);
-  }
-
   private pod(index: number): Pod {
-    const { model } = this.options;
-    const gpus = gpusNeeded(modelShapeOrDefault(model).shape, this.accelerator);
+    const { model, engineArgs = [] } = this.options;
+    const { gpus = gpusNeeded(modelShapeOrDefault(model).shape, this.accelerator) } = this.options;
     return {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: {
-        name: `compared-${index}`,
+        name: `replayed-${index}`,
         namespace: NAMESPACE,
-        uid: `compared-${index}`,
+        uid: `replayed-${index}`,
         labels: LABELS,
         annotations: { [Annotations.accelerator]: this.accelerator.name },
       },
@@ -117,7 +136,7 @@ export class FixedFleet {
           {
             name: 'engine',
             image: 'vllm/vllm-openai:latest',
-            args: ['--model', model],
+            args: ['--model', model, ...(gpus > 1 ? ['--tensor-parallel-size', String(gpus)] : []), ...engineArgs],
             resources: { limits: { [this.accelerator.resourceName]: gpus } },
           },
         ],
@@ -135,5 +154,14 @@ function knownAccelerator(name: string): Accelerator {
     field: 'accelerator',
     message: `the catalogue has no accelerator ${JSON.stringify(name)}`,
     remedy: `use one of ${ACCELERATORS.map((each) => each.name).join(', ')}`,
+  });
+}
+
+function noKvCache({ model, accelerator }: FleetOptions): KvasirError {
+  return new KvasirError({
+    code: 'replay/no-kv-cache',
+    field: '--kv-tokens',
+    message: `${model} leaves no room for a KV cache on ${accelerator}`,
+    remedy: 'give more accelerators per replica (--gpus), a larger class, or --kv-tokens',
   });
 }
