@@ -161,9 +161,8 @@ function claimsOf(owner: Scaler): readonly Claim[] {
 
 /** Workloads that autoscalers of others own: Kubernetes' own, and KEDA, whose target is a Deployment unless it says otherwise. */
 function foreignClaims(owner: KubeObject): readonly Claim[] {
-  const group = owner.apiVersion.split('/')[0];
-  const isHpa = group === 'autoscaling' && owner.kind === 'HorizontalPodAutoscaler';
-  if (!isHpa && !(group === 'keda.sh' && owner.kind === 'ScaledObject')) return [];
+  const isHpa = owner.kind === 'HorizontalPodAutoscaler' && owner.apiVersion.startsWith('autoscaling/');
+  if (!isHpa && !(owner.kind === 'ScaledObject' && owner.apiVersion.startsWith('keda.sh/'))) return [];
   const { spec } = owner as KubeObject & { readonly spec?: { readonly scaleTargetRef?: Partial<ScaleTarget> } };
   const ref = spec?.scaleTargetRef;
   if (ref?.name === undefined) return [];

@@ -22,7 +22,7 @@ const inputLimit = (capacity: number, unit: 'second' | 'minute' | 'day' = 'day',
   const clock = wallClock();
 
   const storeOf = (replicas = 1): RedisStore =>
-    new RedisStore({ connection: redis.at(server.address), clock, replicas, onLocal: () => (local += 1) });
+    new RedisStore({ connection: redis.at(server.address), clock, replicas: () => replicas, onLocal: () => (local += 1) });
   const take = (store: RedisStore, limit: Limit, amount: number) => store.take([{ limit, need: amount, take: amount }]);
 
   beforeEach(async () => {
@@ -98,7 +98,7 @@ const inputLimit = (capacity: number, unit: 'second' | 'minute' | 'day' = 'day',
     const other = new Redis({ config: undefined, clock, metrics: new Metrics(), log: silentLogger() });
     const stores = [
       storeOf(),
-      new RedisStore({ connection: other.at(server.address), clock, replicas: 2, onLocal: () => (local += 1) }),
+      new RedisStore({ connection: other.at(server.address), clock, replicas: () => 2, onLocal: () => (local += 1) }),
     ];
     const limit = inputLimit(500);
     const verdicts = await Promise.all(Array.from({ length: 1_000 }, (_, i) => take(stores[i % 2]!, limit, 1)));
