@@ -4,46 +4,120 @@ import { RouterError } from '../errors';
 export type PathUse =
   /** Sent to an endpoint; the body names the model. */
   | 'inference'
+  /** Sent to the pod that made the response; the path names it. */
+  | 'response'
   /** Answered here from the routes. */
   | 'models';
 
 /** A path that clients may use. */
 export interface ApiPath {
+  /** For metrics and log: `{id}` in place of what differs. */
   readonly path: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly use: PathUse;
+  /** How the body names the model. */
+  readonly body: 'json' | 'multipart' | 'none';
+  /** Members of the body that make up its prompt, in the order in which templates of engines use them. */
+  readonly prompt: readonly string[];
+  /** Every member that the router reads; naming one twice is refused. */
+  readonly reads: ReadonlySet<string>;
+  /** Answers are kept by the pod that made them, and are named by `previous_response_id`. */
+  readonly keepsResponses: boolean;
   /** Whether `stream_options` is a member of this path's bodies, so that the router may ask for usage there. */
   readonly takesStreamOptions: boolean;
+  /** Engines that take `cache_salt` in this path's bodies, with the first release known to; `needless` where no KV is cached. */
+  readonly cacheSalt: Readonly<Partial<Record<'vLLM' | 'SGLang', string>>> | 'needless';
   readonly dialect: 'openai' | 'anthropic';
   /** How a whole stream ends: a `[DONE]` line, a terminal event, or the connection's end alone. */
   readonly streamEnd: 'done-line' | 'message-stop' | 'response-event' | 'none';
 }
 
-const inference = (path: string, extra: Partial<ApiPath> = {}): ApiPath => ({
-  path,
-  method: 'POST',
-  use: 'inference',
-  takesStreamOptions: false,
-  dialect: 'openai',
-  streamEnd: 'none',
-  ...extra,
-});
+/** What may be a prompt on a path that is not known better. */
+const ANY_PROMPT = ['tools', 'system', 'instructions', 'messages', 'prompt', 'input', 'query', 'documents'] as const;
+
+/** Members that bound the answer, the one that counts first. */
+export const LIMIT_MEMBERS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
+
+/** By the OpenAPI documents of vLLM 0.20.2 and 0.32.0 and SGLang 0.5.23; engines before them are taken to be like them. */
+const ALL_ENGINES = { vLLM: '0', SGLang: '0' };
+const NEW_VLLM = { vLLM: '0.32' };
+const NO_ENGINE = {};
+
+const inference = (path: string, extra: Partial<Omit<ApiPath, 'reads'>> = {}): ApiPath => {
+  const prompt = extra.prompt ?? ANY_PROMPT;
+  const more = extra.keepsResponses === true ? ['previous_response_id'] : [];
+  return {
+    path,
+    method: 'POST',
+    use: 'inference',
+    body: 'json',
+    keepsResponses: false,
+    takesStreamOptions: false,
+    cacheSalt: NO_ENGINE,
+    dialect: 'openai',
+    streamEnd: 'none',
+    ...extra,
+    prompt,
+    reads: new Set(['model', 'stream', 'stream_options', ...LIMIT_MEMBERS, ...prompt, ...more]),
+  };
+};
 
 /** Paths that every router serves. Engines' admin paths (adapter loading, sleep, reset) are not among them and never proxied. */
 const BUILT_IN: readonly ApiPath[] = [
-  inference('/v1/chat/completions', { takesStreamOptions: true, streamEnd: 'done-line' }),
-  inference('/v1/completions', { takesStreamOptions: true, streamEnd: 'done-line' }),
-  inference('/v1/responses', { streamEnd: 'response-event' }),
-  inference('/v1/messages', { dialect: 'anthropic', streamEnd: 'message-stop' }),
-  inference('/v1/messages/count_tokens', { dialect: 'anthropic' }),
-  inference('/v1/embeddings'),
-  inference('/v1/rerank'),
-  inference('/v1/score'),
-  inference('/tokenize'),
-  inference('/detokenize'),
+  inference('/v1/chat/completions', {
+    prompt: ['tools', 'functions', 'documents', 'messages'],
+    takesStreamOptions: true,
+    cacheSalt: ALL_ENGINES,
+    streamEnd: 'done-line',
+  }),
+  inference('/v1/completions', {
+    prompt: ['prompt', 'suffix'],
+    takesStreamOptions: true,
+    cacheSalt: ALL_ENGINES,
+    streamEnd: 'done-line',
+  }),
+  inference('/v1/responses', {
+    prompt: ['tools', 'instructions', 'input'],
+    keepsResponses: true,
+    cacheSalt: ALL_ENGINES,
+    streamEnd: 'response-event',
+  }),
+  inference('/v1/messages', {
+    prompt: ['tools', 'system', 'messages'],
+    cacheSalt: NEW_VLLM,
+    dialect: 'anthropic',
+    streamEnd: 'message-stop',
+  }),
+  inference('/v1/messages/count_tokens', {
+    prompt: ['tools', 'system', 'messages'],
+    cacheSalt: 'needless',
+    dialect: 'anthropic',
+  }),
+  inference('/v1/embeddings', { prompt: ['messages', 'input'] }),
+  inference('/v1/rerank', { prompt: ['query', 'documents'] }),
+  inference('/v1/score', { prompt: ['text_1', 'text_2', 'queries', 'documents', 'items', 'data_1', 'data_2'] }),
+  inference('/v1/audio/speech', { prompt: ['instructions', 'input'] }),
+  inference('/v1/audio/transcriptions', { body: 'multipart', prompt: ['prompt'] }),
+  inference('/v1/audio/translations', { body: 'multipart', prompt: ['prompt'] }),
+  inference('/tokenize', { prompt: ['tools', 'messages', 'prompt'], cacheSalt: 'needless' }),
+  inference('/detokenize', { prompt: ['tokens'], cacheSalt: 'needless' }),
 ];
 
-const MODELS: ApiPath = { ...inference('/v1/models'), method: 'GET', use: 'models' };
+const MODELS = inference('/v1/models', { method: 'GET', use: 'models', body: 'none', prompt: [] });
+
+const response = (path: string, method: ApiPath['method']): ApiPath =>
+  inference(path, { method, use: 'response', body: 'none', prompt: [], cacheSalt: 'needless', streamEnd: 'response-event' });
+
+const RESPONSE_PREFIX = '/v1/responses/';
+const RESPONSE_BY_ID = [response('/v1/responses/{id}', 'GET'), response('/v1/responses/{id}', 'DELETE')] as const;
+const RESPONSE_CANCEL = [response('/v1/responses/{id}/cancel', 'POST')] as const;
+const RESPONSE_PATH = /^\/v1\/responses\/[A-Za-z0-9_-]{1,128}(\/cancel)?$/;
+
+/** The id in a path of use `response`. */
+export function responseIdOf(path: string): string {
+  const end = path.indexOf('/', RESPONSE_PREFIX.length);
+  return end === -1 ? path.slice(RESPONSE_PREFIX.length) : path.slice(RESPONSE_PREFIX.length, end);
+}
 
 /** Finds what a request target means. */
 export class ApiPaths {
@@ -64,11 +138,22 @@ export class ApiPaths {
    * @throws RouterError `unknown_path`, `method_not_allowed`.
    */
   find(method: string, path: string): ApiPath {
-    const api = this.byPath.get(path) ?? (path.startsWith('/v1/models/') ? MODELS : undefined);
-    if (api === undefined) throw new RouterError('unknown_path', `${printable(path)} is no path of this router`);
-    if (api.method !== method)
-      throw new RouterError('method_not_allowed', `${path} takes ${api.method}, not ${printable(method)}`);
-    return api;
+    const allowed = this.allowed(path);
+    if (allowed.length === 0) throw new RouterError('unknown_path', `${printable(path)} is no path of this router`);
+    const api = allowed.find((each) => each.method === method);
+    if (api !== undefined) return api;
+    const methods = allowed.map((each) => each.method).join(' or ');
+    throw new RouterError('method_not_allowed', `${printable(path)} takes ${methods}, not ${printable(method)}`);
+  }
+
+  /** What a canonical path may be used for, by method; empty for one that is not served. */
+  allowed(path: string): readonly ApiPath[] {
+    const api = this.byPath.get(path);
+    if (api !== undefined) return [api];
+    if (path.startsWith('/v1/models/')) return [MODELS];
+    const response = RESPONSE_PATH.exec(path);
+    if (response === null) return [];
+    return response[1] === undefined ? RESPONSE_BY_ID : RESPONSE_CANCEL;
   }
 }
 

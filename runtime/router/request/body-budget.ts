@@ -4,7 +4,8 @@ import type { Reservations } from '../reservations';
 export class BodyBudget {
   private used = 0;
 
-  constructor(private readonly limitBytes: number) {}
+  /** @param limitBytes may be changed at any time; what was taken stays taken. */
+  constructor(public limitBytes: number) {}
 
   get usedBytes(): number {
     return this.used;

@@ -1,3 +1,5 @@
+import { GUARDED_MEMBERS } from '../../../src/config/request-config';
+
 /**
  * Members of a request body that only a router may set: they address other pods, other tenants' caches or the engine's scheduler.
  * One of them is enough to kill a decode engine.
@@ -14,13 +16,17 @@ const ROUTER_ONLY: ReadonlySet<string> = new Set([
   'mm_payload',
   'vllm_xargs',
   'extra_key',
-  // Templates and loader options run as code or fetch by themselves; they pass only where a route allows them.
-  'chat_template',
-  'media_io_kwargs',
-  'mm_processor_kwargs',
+  ...GUARDED_MEMBERS,
 ]);
 
 /** Whether a top-level member never passes from a client to an engine. @param key decoded. */
 export function isForbiddenMember(key: string): boolean {
   return ROUTER_ONLY.has(key) || key.startsWith('bootstrap_');
+}
+
+const GUARDED: ReadonlySet<string> = new Set(GUARDED_MEMBERS);
+
+/** Whether a forbidden member passes where the configuration allows it for the model. @param key decoded. */
+export function isGuardedMember(key: string): boolean {
+  return GUARDED.has(key);
 }

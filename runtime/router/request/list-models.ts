@@ -1,10 +1,21 @@
+import type { Identity } from '../admission/identity';
+import { mayUse } from '../admission/model-permission';
 import { RouterError } from '../errors';
 import type { IncomingRequest, RequestHead } from '../request';
 import type { ModelName, RouteTable } from '../routing/route-table';
 
-/** Answers `/v1/models` and `/v1/models/{id}` from the routes. @throws RouterError `model_not_found`. */
-export function answerModels({ answer, trace }: IncomingRequest, head: RequestHead, routes: RouteTable): void {
-  const names = routes.modelNames();
+/**
+ * Answers `/v1/models` and `/v1/models/{id}` from the routes, with the models that this client may ask for.
+ *
+ * @throws RouterError `model_not_found`.
+ */
+export function answerModels(
+  { answer, trace }: IncomingRequest,
+  head: RequestHead,
+  routes: RouteTable,
+  identity: Identity,
+): void {
+  const names = routes.modelNames().filter(({ id }) => mayUse(identity, id));
   const document = head.path === '/v1/models' ? { object: 'list', data: names.map(modelDocument) } : oneModel(head.path, names);
   trace.status = 200;
   answer.whole(200, ['content-type', 'application/json'], Buffer.from(JSON.stringify(document)));

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { RouterError } from '../errors';
-import { type ApiPath, printable } from './api-paths';
-import { isForbiddenMember } from './forbidden-members';
-import { type JsonMember, type JsonScan, type KeyUse, scanJsonObject, scanNow } from './json-object';
+import { type ApiPath, LIMIT_MEMBERS, printable } from './api-paths';
+import { isForbiddenMember, isGuardedMember } from './forbidden-members';
+import { type JsonMember, type JsonScan, type JsonScanOptions, scanJsonObject, scanNow } from './json-object';
 import { estimateTokens } from './prompt-size';
 import type { Edit } from './splice';
 import { requestUsage } from './usage-request';
@@ -10,8 +10,8 @@ import { requestUsage } from './usage-request';
 /** What the router reads of a body, and how the body changes for every endpoint alike. */
 export interface ParsedBody {
   readonly model: string;
-  /** Where the value of `model` stands. */
-  readonly modelSpan: { readonly start: number; readonly end: number };
+  /** Where the value of `model` stands; undefined where the body names none. */
+  readonly modelSpan: { readonly start: number; readonly end: number; readonly isQuoted: boolean } | undefined;
   readonly streams: boolean;
   /** The client asked for a usage chunk itself. */
   readonly wantsUsage: boolean;
@@ -21,29 +21,30 @@ export interface ParsedBody {
   /** Estimated, ≥ 1. */
   readonly promptTokens: number;
   readonly edits: readonly Edit[];
+  /** Guarded members among those that the edits take out. */
+  readonly guarded?: readonly string[] | undefined;
+  /** The response that this one goes on from. */
+  readonly previousResponseId?: string | undefined;
 }
 
-/** Members that make up the prompt; tools and instructions come first in the templates of engines. */
-const PROMPT_MEMBERS = [
-  'tools',
-  'system',
-  'instructions',
-  'messages',
-  'prompt',
-  'input',
-  'query',
-  'documents',
-  'text_1',
-  'text_2',
-] as const;
-const LIMIT_MEMBERS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
-const READ: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options', ...LIMIT_MEMBERS, ...PROMPT_MEMBERS]);
+/** How a body is read. */
+export interface ParseOptions {
+  /** Deepest nesting, the body itself being 1. */
+  readonly maxDepth: number;
+  /** Guarded members that stay. @default none */
+  readonly allowed?: ReadonlySet<string>;
+}
+
+/** Longest model name: names of routes and adapters are far shorter, and a longer one would only fill logs. */
+const MAX_MODEL_CHARACTERS = 1_024;
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-function useOf(key: string): KeyUse {
-  if (READ.has(key)) return 'read';
-  return isForbiddenMember(key) ? 'drop' : 'skip';
+function scanOptions({ reads }: ApiPath, { maxDepth, allowed }: ParseOptions): JsonScanOptions {
+  return {
+    useOf: (key) => (reads.has(key) || allowed?.has(key) === true ? 'read' : isForbiddenMember(key) ? 'drop' : 'skip'),
+    maxDepth,
+  };
 }
 
 /**
@@ -51,30 +52,38 @@ function useOf(key: string): KeyUse {
  *
  * @throws RouterError for a body that is no UTF-8, no JSON object, too deep, or names a member twice that the router reads.
  */
-export function parseNow(body: Buffer, api: ApiPath, maxDepth: number): ParsedBody {
+export function parseNow(body: Buffer, api: ApiPath, options: ParseOptions): ParsedBody {
   refuseByteOrderMark(body);
   if (!isUtf8(body)) throw notUtf8();
-  const scan = scanNow(body, 0, body.length, { useOf, maxDepth });
+  const scan = scanNow(body, 0, body.length, scanOptions(api, options));
   if (scan.kind === 'invalid') throw refusal(scan);
-  return interpret(body, api, scan);
+  return interpret(body, api, scan, options.allowed);
 }
 
 /** Bodies up to this size are parsed in one go; longer ones in slices, so that other requests go on. */
 export const SLICE_BYTES = 2 ** 20;
 
 /** As `parseNow`, with a pause after each slice of a long body. @param pause awaited between slices. */
-export async function parseBody(body: Buffer, api: ApiPath, maxDepth: number, pause: () => Promise<void>): Promise<ParsedBody> {
-  if (body.length <= SLICE_BYTES) return parseNow(body, api, maxDepth);
+export async function parseBody(
+  body: Buffer,
+  api: ApiPath,
+  options: ParseOptions,
+  pause: () => Promise<void>,
+): Promise<ParsedBody> {
+  if (body.length <= SLICE_BYTES) return parseNow(body, api, options);
   refuseByteOrderMark(body);
   if (!(await isLongUtf8(body, pause))) throw notUtf8();
-  const scan = scanJsonObject(body, 0, body.length, { useOf, maxDepth, sliceBytes: SLICE_BYTES });
+  const scan = scanJsonObject(body, 0, body.length, {
+    ...scanOptions(api, options),
+    sliceBytes: SLICE_BYTES,
+  });
   let step = scan.next();
   while (step.done !== true) {
     await pause();
     step = scan.next();
   }
   if (step.value.kind === 'invalid') throw refusal(step.value);
-  return interpret(body, api, step.value);
+  return interpret(body, api, step.value, options.allowed);
 }
 
 function refuseByteOrderMark(body: Buffer): void {
@@ -87,23 +96,33 @@ function notUtf8(): RouterError {
   return new RouterError('invalid_utf8', 'the body is not UTF-8');
 }
 
-function interpret(body: Buffer, api: ApiPath, scan: Extract<JsonScan, { kind: 'object' }>): ParsedBody {
+function interpret(
+  body: Buffer,
+  api: ApiPath,
+  scan: Extract<JsonScan, { kind: 'object' }>,
+  allowed: ReadonlySet<string> | undefined,
+): ParsedBody {
   const edits: Edit[] = [];
-  for (const member of scan.members) {
-    if (!READ.has(member.key)) removeMember(member, edits);
-  }
   const { members } = scan;
+  let guarded: readonly string[] | undefined;
+  for (const member of members) {
+    const { key } = member;
+    if (api.reads.has(key) || allowed?.has(key) === true) continue;
+    removeMember(member, edits);
+    if (isGuardedMember(key)) guarded = [...(guarded ?? []), key];
+  }
   const modelMember = memberOf(members, 'model');
   const model = modelMember === undefined ? undefined : textOf(body, modelMember);
   if (modelMember === undefined || model === undefined || model.trim() === '') {
     throw new RouterError('missing_model', 'the body names no model', 'model');
   }
+  requireShortModel(model);
   const streams = booleanOf(body, memberOf(members, 'stream'));
   const usage =
     streams && api.takesStreamOptions ? requestUsage(body, memberOf(members, 'stream_options'), scan.start) : undefined;
   if (usage?.edit !== undefined) edits.push(usage.edit);
   const promptSpans: Buffer[] = [];
-  for (const key of PROMPT_MEMBERS) {
+  for (const key of api.prompt) {
     const member = memberOf(members, key);
     if (member !== undefined) promptSpans.push(body.subarray(member.valueStart, member.valueEnd));
   }
@@ -111,14 +130,33 @@ function interpret(body: Buffer, api: ApiPath, scan: Extract<JsonScan, { kind: '
   for (const key of LIMIT_MEMBERS) limit ??= numberOf(body, memberOf(members, key));
   return {
     model,
-    modelSpan: { start: modelMember.valueStart, end: modelMember.valueEnd },
+    modelSpan: { start: modelMember.valueStart, end: modelMember.valueEnd, isQuoted: true },
     streams,
     wantsUsage: usage?.wantsUsage ?? true,
     maxOutputTokens: limit,
     promptSpans,
     promptTokens: estimateTokens(promptSpans),
     edits,
+    guarded,
+    previousResponseId: api.keepsResponses ? previousResponse(body, members) : undefined,
   };
+}
+
+/** @throws RouterError `model_not_found` for a name that no route can have. */
+export function requireShortModel(model: string): void {
+  if (model.length > MAX_MODEL_CHARACTERS) {
+    throw new RouterError('model_not_found', `the model’s name is longer than ${MAX_MODEL_CHARACTERS} characters`, 'model');
+  }
+}
+
+function previousResponse(body: Buffer, members: readonly JsonMember[]): string | undefined {
+  const member = memberOf(members, 'previous_response_id');
+  if (member === undefined || body.toString('latin1', member.valueStart, member.valueEnd) === 'null') return undefined;
+  const id = textOf(body, member);
+  if (id === undefined || id === '') {
+    throw new RouterError('invalid_member', 'previous_response_id is no text', 'previous_response_id');
+  }
+  return id;
 }
 
 /** A body names a dozen members that are read, at most: a search costs less than a map. */

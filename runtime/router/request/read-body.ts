@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import { RouterError } from '../errors';
 import type { Deadline, DeadlineWheel } from '../relay/deadline-wheel';
-import type { IncomingRequest } from '../request';
+import type { ClientMessage, IncomingRequest } from '../request';
 import type { Reservations } from '../reservations';
 import type { BodyBudget } from './body-budget';
 
@@ -32,7 +31,7 @@ export function readBody(
 }
 
 class BodyReader {
-  private readonly message: IncomingMessage;
+  private readonly message: ClientMessage;
   private readonly length: number | undefined;
   private readonly deadline: Deadline;
   private buffer: Buffer | undefined;

@@ -5,14 +5,18 @@ import type { IncomingRequest } from '../request';
 export function refuse({ answer, trace, message }: IncomingRequest, error: RouterError): void {
   trace.status = error.status;
   trace.errorType = error.kind.reason;
+  trace.logType = error.kind.logType;
   trace.errorMessage = error.message;
   if (answer.isClosed) return;
+  // What the client of a held stream saw is the status that it was held with.
+  if (answer.isPromised) trace.status = 200;
   if (answer.isBegun || error.code === 'client_closed') {
     answer.cut();
     return;
   }
   const headers = ['content-type', 'application/json'];
-  if (error.kind.retryAfterSeconds !== undefined) headers.push('retry-after', String(error.kind.retryAfterSeconds));
+  if (error.retryAfterSeconds !== undefined) headers.push('retry-after', String(error.retryAfterSeconds));
+  if (error.kind.challenge !== undefined) headers.push('www-authenticate', error.kind.challenge);
   // The rest of a body that nobody will read would otherwise have to be taken before the next request.
   if (!message.complete) answer.addHeader('connection', 'close');
   answer.whole(error.status, headers, Buffer.from(JSON.stringify(errorDocument(textOf(error), dialectOf(message.url)))));

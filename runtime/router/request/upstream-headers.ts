@@ -16,6 +16,7 @@ const DROPPED: ReadonlySet<string> = new Set([
   'expect',
   'host',
   'content-length',
+  'content-encoding',
   'accept-encoding',
   'authorization',
   'x-api-key',
@@ -24,6 +25,10 @@ const DROPPED: ReadonlySet<string> = new Set([
   'forwarded',
   'via',
   'x-real-ip',
+  // Engines have their own word on browsers of other origins; here it is the router's.
+  'origin',
+  'access-control-request-method',
+  'access-control-request-headers',
   'x-request-id',
   'x-data-parallel-rank',
   'x-data-parallel-host-port',
@@ -39,8 +44,14 @@ const DROPPED_PREFIXES = ['x-forwarded-', 'x-kvasir-', 'x-kv-', 'x-bootstrap-', 
  * The headers that an engine gets, as name, value, name, value.
  *
  * @param rawHeaders as node:http gives them. @param connection value of the client's `Connection`, whose names go too.
+ * @param forwarded what trusted proxies say of the client. @default nothing
  */
-export function upstreamHeaders(rawHeaders: readonly string[], connection: string | undefined, requestId: string): string[] {
+export function upstreamHeaders(
+  rawHeaders: readonly string[],
+  connection: string | undefined,
+  requestId: string,
+  forwarded?: readonly string[],
+): string[] {
   const named = connection === undefined || isPlainConnection(connection) ? undefined : connectionNames(connection);
   const headers: string[] = ['x-request-id', requestId];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -49,6 +60,7 @@ export function upstreamHeaders(rawHeaders: readonly string[], connection: strin
     if (name.charCodeAt(0) === X && DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
     headers.push(name, rawHeaders[index + 1]!);
   }
+  if (forwarded !== undefined) headers.push(...forwarded);
   return headers;
 }
 
@@ -84,6 +96,12 @@ const DROPPED_ANSWER: ReadonlySet<string> = new Set([
   'date',
   'server',
   'x-request-id',
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+  'access-control-allow-methods',
+  'access-control-allow-headers',
+  'access-control-expose-headers',
+  'access-control-max-age',
 ]);
 
 /** The head of an engine's answer, as far as the router reads it. */
@@ -94,16 +112,16 @@ export interface AnswerHead {
   readonly headers: string[];
 }
 
-/** @param raw name, value, name, value as received; latin1 keeps every byte of a value. */
-export function answerHead(raw: readonly Buffer[]): AnswerHead {
+/** @param received name in lower case, value, name, value; latin1 keeps every byte of a value. */
+export function answerHead(received: readonly string[]): AnswerHead {
   const headers: string[] = [];
   let contentType = '';
   let contentLength: string | undefined;
-  for (let index = 0; index < raw.length; index += 2) {
-    const name = raw[index]!.toString('latin1').toLowerCase();
-    if (name === 'content-length') contentLength = raw[index + 1]!.toString('latin1');
+  for (let index = 0; index < received.length; index += 2) {
+    const name = received[index]!;
+    const value = received[index + 1]!;
+    if (name === 'content-length') contentLength = value;
     if (DROPPED_ANSWER.has(name)) continue;
-    const value = raw[index + 1]!.toString('latin1');
     if (name === 'content-type') contentType = value;
     headers.push(name, value);
   }

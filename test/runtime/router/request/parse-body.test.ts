@@ -6,13 +6,15 @@ import { splice } from '../../../../runtime/router/request/splice';
 
 const paths = new ApiPaths();
 const chat = paths.find('POST', '/v1/chat/completions');
+const completions = paths.find('POST', '/v1/completions');
 const embeddings = paths.find('POST', '/v1/embeddings');
 const now = async (): Promise<void> => undefined;
-const parse = (text: string | Buffer, api = chat): Promise<ParsedBody> => parseBody(Buffer.from(text), api, 32, now);
+const parse = (text: string | Buffer, api = chat): Promise<ParsedBody> =>
+  parseBody(Buffer.from(text), api, { maxDepth: 32 }, now);
 
 async function changed(text: string, api = chat): Promise<string> {
   const body = Buffer.from(text);
-  return splice(body, (await parseBody(body, api, 32, now)).edits).toString();
+  return splice(body, (await parseBody(body, api, { maxDepth: 32 }, now)).edits).toString();
 }
 
 const FORBIDDEN = [
@@ -117,7 +119,8 @@ describe('what the router reads', () => {
     const image = `{"model":"m","messages":[{"content":[{"image_url":{"url":"data:image/png;base64,${'A'.repeat(400_000)}"}}]}]}`;
     expect((await parse(image)).promptTokens).toBeLessThan(1_000);
     expect(
-      (await parse(`{"model":"m","prompt":[${Array.from({ length: 1000 }, (_, i) => 10_000 + i).join(',')}]}`)).promptTokens,
+      (await parse(`{"model":"m","prompt":[${Array.from({ length: 1000 }, (_, i) => 10_000 + i).join(',')}]}`, completions))
+        .promptTokens,
     ).toBe(1001);
   });
 
@@ -144,7 +147,7 @@ describe('what the router reads', () => {
   it('checks the encoding of a long body in slices that end between characters', async () => {
     const text = `{"model":"m","prompt":"${'漢字かな'.repeat(400_000)}"}`;
     let pauses = 0;
-    const parsed = await parseBody(Buffer.from(text), chat, 32, async () => {
+    const parsed = await parseBody(Buffer.from(text), chat, { maxDepth: 32 }, async () => {
       pauses += 1;
     });
     expect(parsed.model).toBe('m');
