@@ -2,6 +2,7 @@ import type { KubeObject } from '../../src/api/meta';
 import type { Kind, KindMap, Objects } from './objects';
 import type { WriteOutcome } from './outcome';
 import type { Scaling } from './scaling';
+import type { WakeSignal } from './wake-signal';
 
 /** Writes the status subresource of one object, complete each time. */
 export interface Status {
@@ -31,10 +32,12 @@ export interface Secrets {
   changed(listener: () => void): () => void;
 }
 
-/** What the router is given: it reads, and writes nothing. */
+/** What the router is given: it reads, and writes nothing but the leases that wake what sleeps. */
 export interface RouterCluster {
   readonly objects: Objects;
   readonly secrets: Secrets;
+  /** Absent where nothing can be woken. */
+  readonly wake?: WakeSignal;
 }
 
 /** What the autoscaler is given. */

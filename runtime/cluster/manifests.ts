@@ -17,6 +17,7 @@ import { ReconcileQueue } from './manifests/reconcile-queue';
 import { ScaleAccess } from './manifests/scale-access';
 import { SecretsView } from './manifests/secrets-view';
 import { StatusWriter } from './manifests/status-writer';
+import { WakeAccess } from './manifests/wake-access';
 import { WorkloadControllers } from './manifests/workload-controllers';
 import type { PodRunner } from './pod-runner';
 
@@ -155,6 +156,7 @@ export async function openManifestCluster(options: ManifestClusterOptions): Prom
   return {
     objects,
     secrets: new SecretsView(store),
+    wake: new WakeAccess(store, clock),
     scaling: new ScaleAccess(store, admitWrite),
     status,
     pods: status,

@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { decodeRouterConfig } from '../../../../../src/config/router-config';
 import { AUTHORITY_FILE, addProvider, testProvider } from '../../../../helpers/provider-harness';
 import { HeldEngine, type QueueRouter, queueConfig, seatedPod, startQueueRouter } from '../../../../helpers/queue-harness';
 import { modelRoute, modelServer, type TestEngine, until } from '../../../../helpers/router-harness';
@@ -9,16 +10,9 @@ const KEYS = {
   batch: '{"key": "sk-batch-0000000000000000", "name": "batch", "priorityClass": "batch"}',
 };
 const as = (name: string): Record<string, string> => ({ authorization: `Bearer sk-${name}-${'0'.repeat(20 - name.length)}` });
-const KEYED = {
-  auth: {
-    required: false,
-    algorithms: [],
-    clockSkewMs: 0,
-    claims: { user: 'sub' },
-    jwks: { refreshMs: 1000, minRefreshMs: 1000, timeoutMs: 1000 },
-    apiKeys: { secretLabel: 'kvasir.dev/api-keys', secrets: [], header: 'x-api-key' },
-  },
-} as const;
+const AUTH = { required: false, apiKeys: { secretLabel: 'kvasir.dev/api-keys', secrets: [], header: 'x-api-key' } };
+const decoded = decodeRouterConfig({ auth: AUTH });
+const KEYED = { auth: (decoded as Extract<typeof decoded, { kind: 'valid' }>).config.auth! };
 const TRUSTED = { trustedProxies: ['127.0.0.1'] as never };
 const CLASSES = {
   classes: [
