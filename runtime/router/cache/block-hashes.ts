@@ -45,11 +45,14 @@ export class BlockHasher {
   private readonly narrow = new Uint32Array(this.wide.buffer);
   private readonly seeds = new Map<string, bigint>();
 
-  private constructor(private readonly api: XXHashAPI) {}
+  private constructor(
+    private readonly api: XXHashAPI,
+    private readonly seed: bigint,
+  ) {}
 
-  /** Loads the hash function; the only part that takes time. */
-  static async load(): Promise<BlockHasher> {
-    return new BlockHasher(await xxhash());
+  /** Loads the hash function; the only part that takes time. @param seed of all hashes, 64 bits: routers with one seed agree. */
+  static async load(seed = 0n): Promise<BlockHasher> {
+    return new BlockHasher(await xxhash(), seed);
   }
 
   hash({ model, adapter, salt }: CacheKey, spans: readonly Uint8Array[]): BlockHashes {
@@ -94,7 +97,7 @@ export class BlockHasher {
     let seed = this.seeds.get(key);
     if (seed === undefined) {
       if (this.seeds.size >= MAX_SEEDS) this.seeds.clear();
-      seed = this.api.h64(key);
+      seed = this.api.h64(key, this.seed);
       this.seeds.set(key, seed);
     }
     return seed;

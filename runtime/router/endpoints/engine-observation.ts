@@ -17,9 +17,13 @@ export interface EngineObservation {
   readonly kvCapacityTokens?: number;
   readonly timeToFirstToken?: HistogramTotals;
   readonly interTokenLatency?: HistogramTotals;
+  /** LoRA adapters that the engine holds on the GPU at one time. */
+  readonly adapterSlots?: number;
+  /** LoRA adapters that requests were running with. */
+  readonly runningAdapters?: readonly string[];
 }
 
-const READ = ['running', 'waiting', 'kvUsage', 'kvCapacity', 'timeToFirstToken', 'interTokenLatency'] as const;
+const READ = ['running', 'waiting', 'kvUsage', 'kvCapacity', 'timeToFirstToken', 'interTokenLatency', 'loraRequests'] as const;
 
 /** Metric names of an engine, newest first: a page is read by whichever it has, since a pod's image may not tell its version. */
 interface ReadNames {
@@ -62,6 +66,7 @@ export function readObservation(page: string, engine: 'vLLM' | 'SGLang'): Engine
     kvCapacityTokens: capacityTokens(family(names.kvCapacity)),
     timeToFirstToken: histogram(names.timeToFirstToken),
     interTokenLatency: histogram(names.interTokenLatency),
+    ...adaptersOf(family(names.loraRequests)),
   });
 }
 
@@ -72,6 +77,20 @@ function capacityTokens(samples: readonly MetricSample[] | undefined): number | 
     return sum + (blocks === undefined ? value : Number(blocks) * Number(labelValue(labels, 'block_size') ?? Number.NaN));
   }, 0);
   return Number.isFinite(tokens) && tokens > 0 ? tokens : undefined;
+}
+
+/** Every combination of adapters stays exported, with the time at which it was true: the newest one counts. */
+function adaptersOf(
+  samples: readonly MetricSample[] | undefined,
+): Pick<{ [K in keyof EngineObservation]: EngineObservation[K] | undefined }, 'adapterSlots' | 'runningAdapters'> {
+  const newest = samples?.reduce((last, each) => (each.value > last.value ? each : last));
+  if (newest === undefined) return {};
+  const slots = Number(labelValue(newest.labels, 'max_lora') ?? Number.NaN);
+  const running = labelValue(newest.labels, 'running_lora_adapters');
+  return {
+    adapterSlots: slots > 0 ? slots : undefined,
+    runningAdapters: running?.split(',').filter((name) => name !== ''),
+  };
 }
 
 function isFirstShard(labels: string): boolean {
@@ -92,6 +111,7 @@ function readNames(apiName: 'vLLM' | 'SGLang'): ReadNames {
     kvCapacity: namesOf('kvCapacity'),
     timeToFirstToken: namesOf('timeToFirstToken'),
     interTokenLatency: namesOf('interTokenLatency'),
+    loraRequests: namesOf('loraRequests'),
   };
   const wanted = READ.flatMap((concept) =>
     (metrics[concept] ?? []).flatMap(({ name, type }) => (type === 'histogram' ? [`${name}_sum`, `${name}_count`] : [name])),

@@ -20,6 +20,10 @@ export interface Said {
   readonly kvUsage?: number;
   readonly timeToFirstTokenSeconds?: number;
   readonly interTokenLatencySeconds?: number;
+  /** Adapters that its engine holds on the GPU at one time. */
+  readonly adapterSlots?: number;
+  /** Adapters that requests were running with. */
+  readonly runningAdapters?: readonly string[];
 }
 
 /**
@@ -78,7 +82,7 @@ export class ScrapedState {
     this.capacity = scrape.observation.kvCapacityTokens ?? this.capacity;
     this.ttft = next(this.ttft, scrape.observation.timeToFirstToken);
     this.itl = next(this.itl, scrape.observation.interTokenLatency);
-    const { running, waiting, kvUsage } = scrape.observation;
+    const { running, waiting, kvUsage, adapterSlots, runningAdapters } = scrape.observation;
     const { averageSeconds: timeToFirstTokenSeconds } = this.ttft;
     const { averageSeconds: interTokenLatencySeconds } = this.itl;
     this.current = {
@@ -87,6 +91,8 @@ export class ScrapedState {
       ...(kvUsage === undefined ? {} : { kvUsage }),
       ...(timeToFirstTokenSeconds === undefined ? {} : { timeToFirstTokenSeconds }),
       ...(interTokenLatencySeconds === undefined ? {} : { interTokenLatencySeconds }),
+      ...(adapterSlots === undefined ? {} : { adapterSlots }),
+      ...(runningAdapters === undefined ? {} : { runningAdapters }),
     };
   }
 

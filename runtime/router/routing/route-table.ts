@@ -18,6 +18,12 @@ export type MatchedTarget =
   | { readonly kind: 'modelServer'; readonly modelServer: ModelServer }
   | { readonly kind: 'provider'; readonly provider: ExternalModelProvider };
 
+/** A target of a rule that exists. */
+export interface OtherTarget {
+  readonly drawn: TargetModel;
+  readonly target: MatchedTarget;
+}
+
 export type UnmatchedReason =
   /** No route names the model. */
   | 'unknown-model'
@@ -38,6 +44,8 @@ export type RouteMatch =
       readonly route: ModelRoute;
       readonly rule: Rule;
       readonly target: MatchedTarget;
+      /** Target of the rule that it stands for. */
+      readonly drawn: TargetModel;
       /** The client asked for an adapter: its name goes upstream unchanged. */
       readonly isAdapter: boolean;
     }
@@ -102,7 +110,7 @@ export class RouteTable {
       const rule = candidate.rules.find((each) => each.matches(query))?.rule;
       if (rule === undefined) continue;
       const drawn = weightedDraw(rule.targetModels, query.random.next());
-      if (drawn !== undefined) return this.resolve(candidate.route, rule, drawn, base === undefined);
+      if (drawn !== undefined) return this.resolve(candidate.route, rule, drawn, base === undefined, query.random);
       zeroWeight ??= candidate;
     }
     if (zeroWeight !== undefined) {
@@ -118,23 +126,51 @@ export class RouteTable {
     return this.names;
   }
 
+  /** Whether this value is a current route's. */
+  has(route: ModelRoute): boolean {
+    return this.compiled.has(route);
+  }
+
   /** Conditions of the current routes that do not compile. */
   findings(): readonly Finding[] {
     return [...this.compiled.values()].flatMap(({ findings }) => findings);
   }
 
-  private resolve(route: ModelRoute, rule: Rule, drawn: TargetModel, isAdapter: boolean): RouteMatch {
+  /**
+   * Another target of a rule, for a request whose drawn target has nobody: drawn by weight among those that exist. A target of weight 0
+   * is never one.
+   *
+   * @param tried targets that are left out.
+   */
+  another(route: ModelRoute, rule: Rule, tried: readonly TargetModel[], random: Random): OtherTarget | undefined {
+    const rest = rule.targetModels.filter((target) => !tried.includes(target) && this.find(route, target) !== undefined);
+    const drawn = weightedDraw(rest, random.next());
+    const target = drawn === undefined ? undefined : this.find(route, drawn);
+    return drawn === undefined || target === undefined ? undefined : { drawn, target };
+  }
+
+  private resolve(route: ModelRoute, rule: Rule, drawn: TargetModel, isAdapter: boolean, random: Random): RouteMatch {
+    const target = this.find(route, drawn);
+    if (target !== undefined) return { kind: 'matched', route, rule, isAdapter, target, drawn };
+    const other = this.another(route, rule, [drawn], random);
+    if (other !== undefined) return { kind: 'matched', route, rule, isAdapter, ...other };
     const namespace = route.metadata.namespace ?? 'default';
-    if (drawn.modelServerName) {
-      const key = `${namespace}/${drawn.modelServerName}`;
-      const modelServer = this.servers.get(key);
-      if (modelServer === undefined) return unmatched('missing-model-server', `can't find model server: ${key}`);
-      return { kind: 'matched', route, rule, isAdapter, target: { kind: 'modelServer', modelServer } };
+    return drawn.modelServerName
+      ? unmatched('missing-model-server', `can't find model server: ${namespace}/${drawn.modelServerName}`)
+      : unmatched(
+          'missing-provider',
+          `can't find external model provider: ${namespace}/${drawn.externalModelProviderName ?? ''}`,
+        );
+  }
+
+  private find(route: ModelRoute, { modelServerName, externalModelProviderName }: TargetModel): MatchedTarget | undefined {
+    const namespace = route.metadata.namespace ?? 'default';
+    if (modelServerName) {
+      const modelServer = this.servers.get(`${namespace}/${modelServerName}`);
+      return modelServer === undefined ? undefined : { kind: 'modelServer', modelServer };
     }
-    const key = `${namespace}/${drawn.externalModelProviderName ?? ''}`;
-    const provider = this.providers.get(key);
-    if (provider === undefined) return unmatched('missing-provider', `can't find external model provider: ${key}`);
-    return { kind: 'matched', route, rule, isAdapter, target: { kind: 'provider', provider } };
+    const provider = this.providers.get(`${namespace}/${externalModelProviderName ?? ''}`);
+    return provider === undefined ? undefined : { kind: 'provider', provider };
   }
 }
 

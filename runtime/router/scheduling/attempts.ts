@@ -1,4 +1,10 @@
+import type { OwnedBlocks } from '../cache/owned-blocks';
 import type { Endpoint } from '../endpoints/endpoint';
+
+/** Where an attempt goes; a provider has no pod. */
+export interface AttemptEndpoint extends Pick<Endpoint, 'id' | 'host' | 'port'> {
+  readonly pod?: Endpoint['pod'];
+}
 
 /** What scheduling needs to know of one request. */
 export interface SchedulingRequest {
@@ -6,6 +12,8 @@ export interface SchedulingRequest {
   readonly modelServer: string;
   /** Model name that is sent upstream. */
   readonly upstreamModel: string;
+  /** As the client named it; metrics do. @default as it is sent upstream */
+  readonly model?: string | undefined;
   /** Adapter name when the client asked for one. */
   readonly adapter?: string | undefined;
   /** Bytes of the request that make up its prompt, in order; spans of the received body where possible. */
@@ -16,6 +24,18 @@ export interface SchedulingRequest {
   readonly maxOutputTokens?: number | undefined;
   /** Whether the answer streams, so that its first byte shows the end of prefill. */
   readonly streams: boolean;
+  /** Id of the only endpoint that can serve it; undefined for any. */
+  readonly only?: string | undefined;
+  /** Id of the endpoint that its session is bound to; another one serves it when that one cannot. */
+  readonly preferred?: string | undefined;
+  /** `namespace/name` of the ModelRoute. */
+  readonly route?: string | undefined;
+  /** What a store of KV blocks says of its prompt. */
+  readonly ownedBlocks?: OwnedBlocks | undefined;
+  /** First release of an engine that may serve it. @default any */
+  readonly sinceRelease?: string | undefined;
+  /** The `cache_salt` that is sent. */
+  readonly cacheSalt?: string | undefined;
 }
 
 export interface TokenUsage {
@@ -48,16 +68,36 @@ export interface AttemptExplanation {
   readonly removed: Readonly<Record<string, readonly string[]>>;
   /** Age in ms of the picked endpoint's scrape; undefined when there was none. */
   readonly scrapeAgeMs?: number;
+  /** Where prefill and decode are apart: the cheapest pair of each group, and decode alone where that was possible. */
+  readonly pairs?: readonly PairExplanation[];
+  /** Candidates of the picked pair's prefill leg; `candidates` are those of its decode leg. */
+  readonly prefill?: Omit<AttemptExplanation, 'profile' | 'pairs' | 'prefill'>;
+  /** Where the session was before, for a request that has one. */
+  readonly session?: { readonly endpoint: string; readonly outcome: 'kept' | 'moved' };
 }
+
+export interface PairExplanation {
+  /** Absent: decode computes the prompt itself. */
+  readonly prefill?: string;
+  readonly decode: string;
+  readonly group?: string;
+  readonly cost: number;
+}
+
+/** Why an endpoint was picked: it was the only one left; the session was there; it was the cheapest; the draw among equals; as a pair. */
+export type ChosenBy = 'sole' | 'session' | 'cost' | 'tie' | 'pair';
 
 /**
  * One dispatch to one endpoint. It holds a ledger entry and pending index entries from its making on; `settle` gives everything back
  * and may be called from any path, the first call counts.
  */
-export interface Attempt {
-  readonly endpoint: Endpoint;
-  readonly predictedCachedTokens: number;
-  readonly expectedTtftMs: number;
+export interface Attempt<Where extends AttemptEndpoint = Endpoint> {
+  readonly endpoint: Where;
+  /** undefined where nothing is known of the upstream's cache. */
+  readonly predictedCachedTokens: number | undefined;
+  readonly expectedTtftMs: number | undefined;
+  /** In a word, why this endpoint; undefined where nothing was weighed. */
+  readonly chosenBy?: ChosenBy;
   /** Why this endpoint: terms per candidate and what each filter removed. */
   explain(): AttemptExplanation;
   /** The first byte of a streamed answer arrived: prefill is over. */

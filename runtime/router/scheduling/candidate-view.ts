@@ -1,8 +1,11 @@
 import type { LiveEndpoint } from '../endpoints/live-endpoint';
+import { foreignSequences } from '../endpoints/room';
 import type { Candidate } from './candidate';
 
 /** Age at which what an engine said is no longer taken as its word. */
 const STALE_MS = 30_000;
+/** Context of a request that another router sent: not known, here that of a short chat. */
+const FOREIGN_CONTEXT_TOKENS = 1024;
 
 /** What this decision adds to what is known of an endpoint. */
 export interface ViewInput {
@@ -21,29 +24,35 @@ export function candidateOf(live: LiveEndpoint, { cachedTokens, nowMs, usesSeeds
   const learnedTokensPerSecond = live.rates.prefillTokensPerSecond(nowMs);
   const prefillTokensPerSecond = usesSeeds ? capacity.prefillTokensPerSecond : learnedTokensPerSecond;
   const decode = usesSeeds
-    ? { baseSeconds: capacity.decodeBaseSeconds, perSequenceSeconds: capacity.decodePerSequenceSeconds }
+    ? {
+        baseSeconds: capacity.decodeBaseSeconds,
+        perSequenceSeconds: capacity.decodePerSequenceSeconds,
+        perContextTokenSeconds: capacity.decodePerContextTokenSeconds,
+      }
     : live.rates.decode(nowMs);
   const weight = scraped.weight(nowMs);
   const last = scraped.scrape;
   const kvCapacity = live.kvCapacityTokens;
-  let foreign = 0;
+  const foreign = foreignSequences(live, nowMs);
   let kvDrift = 0;
   if (last !== undefined) {
-    const { running, waiting, kvUsage } = last.observation;
-    if (running !== undefined) foreign = Math.max(0, running + (waiting ?? 0) - last.ownRunning);
+    const { kvUsage } = last.observation;
     if (kvUsage !== undefined) kvDrift = kvUsage - last.ownKvTokens / kvCapacity;
   }
   return {
     endpoint: live.endpoint,
     cachedTokens,
     queuedTokens: ledger.queuedTokens(nowMs, learnedTokensPerSecond),
-    onFlight: ledger.running,
-    running: ledger.running + weight * foreign,
+    onFlight: ledger.running + live.elsewhere,
+    running: ledger.running + foreign,
+    contextTokens: ledger.contextTokens + foreign * FOREIGN_CONTEXT_TOKENS,
     maxNumSeqs: capacity.maxNumSeqs,
     kvUsage: Math.min(1, Math.max(0, ledger.kvTokens / kvCapacity + weight * kvDrift)),
     prefillTokensPerSecond,
     decode,
     scraped: saidBy(live, nowMs),
+    models: live.models,
+    recentAdapters: live.recentAdapters,
   };
 }
 

@@ -1,5 +1,7 @@
 import type { Random } from '../../lib/random';
+import type { ChosenBy } from './attempts';
 import type { Candidate, ScheduledRequest } from './candidate';
+import { isOverloaded } from './overload';
 import type { Profile } from './profile';
 
 /** What a term counts that is no finite number: dearer than any real one, and still comparable. */
@@ -12,7 +14,10 @@ let scratch = new Float64Array(64);
 
 /** Why a candidate was picked: all that was weighed. */
 export interface Decision {
+  /** What weighed it. */
+  readonly profile: Profile;
   readonly picked: Candidate;
+  readonly by: Exclude<ChosenBy, 'pair'>;
   readonly candidates: readonly Candidate[];
   /** Term of scorer s for candidate i at `s * candidates.length + i`. */
   readonly terms: readonly number[];
@@ -69,11 +74,18 @@ export function schedule(
   let best = 0;
   for (let i = 1; i < count; i++) if (costs[i]! < costs[best]!) best = i;
   const width = profile.tieWidth(scorers.map((_, s) => terms[s * count + best]!));
+  const kept = request.preferred === undefined ? -1 : sessionEndpoint(left, request.preferred);
   const ties: number[] = [];
   for (let i = 0; i < count; i++) if (costs[i]! <= costs[best]! + width) ties.push(i);
-  const picked = ties.length === 1 ? best : ties[Math.floor(random.next() * ties.length)]!;
+  const picked = kept !== -1 ? kept : ties.length === 1 ? best : ties[Math.floor(random.next() * ties.length)]!;
+  const by = count === 1 ? 'sole' : kept !== -1 ? 'session' : ties.length === 1 ? 'cost' : 'tie';
   return {
     kind: 'picked',
-    decision: { picked: left[picked]!, candidates: left, terms, costs, removed: removed ?? NOBODY_REMOVED },
+    decision: { profile, picked: left[picked]!, by, candidates: left, terms, costs, removed: removed ?? NOBODY_REMOVED },
   };
+}
+
+/** Index of the endpoint that the session is bound to, while it has room; −1 otherwise. */
+function sessionEndpoint(candidates: readonly Candidate[], preferred: string): number {
+  return candidates.findIndex((candidate) => candidate.endpoint.id === preferred && !isOverloaded(candidate));
 }

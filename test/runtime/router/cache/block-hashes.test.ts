@@ -20,6 +20,14 @@ describe('block hashes of a prompt', () => {
     expect(hasher.hash({ model: 'm' }, [new Uint8Array(bytes)]).count).toBe(blocks);
   });
 
+  it('are the same with the same seed only', async () => {
+    const words = async (seed?: bigint): Promise<Uint32Array> =>
+      (await BlockHasher.load(seed)).hash({ model: 'm' }, [new Uint8Array(600)]).words;
+    expect(await words(7n)).toEqual(await words(7n));
+    expect(await words(7n)).not.toEqual(await words(8n));
+    expect(await words()).toEqual(await words(0n));
+  });
+
   it('do not depend on how the prompt is cut into spans', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 3000, minLength: 1000 }), fc.array(fc.nat(3000), { maxLength: 5 }), (text, cuts) => {

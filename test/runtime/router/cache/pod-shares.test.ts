@@ -9,7 +9,9 @@ const CAPACITY = {
   prefillTokensPerSecond: 1000,
   decodeBaseSeconds: 0.01,
   decodePerSequenceSeconds: 0.0001,
+  decodePerContextTokenSeconds: 0,
   maxNumSeqs: 4,
+  maxNumBatchedTokens: 8192,
   kvCapacityTokens: 1000,
 };
 

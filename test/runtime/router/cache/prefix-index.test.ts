@@ -214,4 +214,51 @@ describe('the prefix index', () => {
     for (const reservation of withdrawn) reservation.withdraw();
     for (const path of paths) expect(lookup(index, path, [0, 1])).toEqual([12 * 256, 0]);
   });
+
+  it('tells the most recently used blocks of a slot first, in parts, and restores them in another index as they were', () => {
+    const [index, copy] = [new PrefixIndex(1_000_000), new PrefixIndex(1_000_000)];
+    for (const each of [index, copy]) each.setShare(0, 100_000);
+    for (let i = 0; i < 20; i++) index.reserve(hashesOf([...i.toString(2).padStart(6, '0')].map(Number)), 0).confirm();
+    const unknown = [1, 1, 1, 1, 1, 1];
+    index.reserve(hashesOf(unknown), 0);
+    for (let cursor = index.newest(0); cursor !== undefined; ) {
+      const { runs, next } = index.recent(cursor, 7);
+      for (const { words, blockBytes } of runs) copy.restore(0, words, blockBytes);
+      cursor = next;
+    }
+    const known = index.heldBytes(0) - 6 * 256;
+    expect(copy.heldBytes(0)).toBe(known);
+    expect(lookup(copy, unknown, [0])).toEqual([0]);
+    for (const each of [index, copy]) each.setShare(0, 12 * 256);
+    for (const path of [
+      [0, 1, 0, 0, 1, 1],
+      [0, 0, 0, 0, 0, 1],
+    ]) {
+      expect(lookup(copy, path, [0])[0]).toBeGreaterThanOrEqual(lookup(index, path, [0])[0]!);
+    }
+  });
+
+  it('restores nothing in place of what it has itself, and nothing beyond the share', () => {
+    const [index, other] = [new PrefixIndex(1_000_000), new PrefixIndex(1_000_000)];
+    other.setShare(0, 100_000);
+    other.reserve(hashesOf([1, 1, 1, 1, 1, 1]), 0).confirm();
+    index.setShare(0, 8 * 256);
+    index.reserve(hashesOf([0, 0, 0, 0, 0, 0]), 0).confirm();
+    for (const { words, blockBytes } of other.recent(other.newest(0)!, 100).runs) index.restore(0, words, blockBytes);
+    expect(lookup(index, [0, 0, 0, 0, 0, 0], [0])).toEqual([6 * 256]);
+    expect(lookup(index, [1, 1, 1, 1, 1, 1], [0])).toEqual([2 * 256]);
+    index.reserve(hashesOf([0, 0, 0, 1]), 0).confirm();
+    expect(lookup(index, [0, 0, 0, 0, 0, 0], [0])).toEqual([6 * 256]);
+    expect(lookup(index, [1, 1, 1, 1, 1, 1], [0])).toEqual([256]);
+  });
+
+  it('has nothing more to tell from a place whose block was forgotten', () => {
+    const index = new PrefixIndex(1_000_000);
+    index.setShare(0, 100_000);
+    index.reserve(hashesOf([0, 1, 0]), 0).confirm();
+    const { next } = index.recent(index.newest(0)!, 1);
+    index.purge(0);
+    expect(index.newest(0)).toBeUndefined();
+    expect(index.recent(next!, 10)).toEqual({ runs: [] });
+  });
 });

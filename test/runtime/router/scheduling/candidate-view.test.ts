@@ -7,7 +7,9 @@ const CAPACITY = {
   prefillTokensPerSecond: 1000,
   decodeBaseSeconds: 0.01,
   decodePerSequenceSeconds: 0.0001,
+  decodePerContextTokenSeconds: 0,
   maxNumSeqs: 16,
+  maxNumBatchedTokens: 8192,
   kvCapacityTokens: 10_000,
 };
 
@@ -26,6 +28,7 @@ describe('the view of an endpoint', () => {
       onFlight: 2,
       running: 2,
       queuedTokens: 600,
+      contextTokens: 2000,
       kvUsage: 0.2,
       maxNumSeqs: 16,
       scraped: {},
@@ -35,7 +38,7 @@ describe('the view of an endpoint', () => {
   it('adds what others sent, by the difference between the scrape and what was in flight then, fading with age', () => {
     const live = busy();
     live.scraped.succeeded({ atMs: 0, observation: { running: 6, waiting: 1, kvUsage: 0.5 }, ownRunning: 2, ownKvTokens: 2000 });
-    expect(at(live, 0)).toMatchObject({ running: 7, kvUsage: 0.5 });
+    expect(at(live, 0)).toMatchObject({ running: 7, contextTokens: 2000 + 5 * 1024, kvUsage: 0.5 });
     expect(at(live, 5000).running).toBeCloseTo(2 + 5 / 2);
     expect(at(live, 5000).kvUsage).toBeCloseTo(0.2 + 0.3 / 2);
     live.ledger.dispatch({ uncachedTokens: 1, kvTokens: 1000 }, 0);

@@ -1,4 +1,5 @@
 import { configuredProfile, PROFILE_NAMES } from '../../../../runtime/router/scheduling/configured-profile';
+import { routeProfiles } from '../../../../runtime/router/scheduling/route-profiles';
 import { candidate, scheduledRequest } from '../../../helpers/candidates';
 
 type Config = Parameters<typeof configuredProfile>[0];
@@ -52,7 +53,8 @@ describe('the configured profile', () => {
     ]);
   });
 
-  it.each(['kvcache-aware', 'no-such-plugin'])('names a score plugin that it lacks: %s', (name) => {
+  it('names a score plugin that it lacks', () => {
+    const name = 'no-such-plugin';
     const config = withPlugins({
       Score: {
         enabled: [
@@ -69,7 +71,7 @@ describe('the configured profile', () => {
   });
 
   it('names a filter plugin that it lacks', () => {
-    expect(shapeOf(withPlugins({ Filter: { enabled: ['lora-affinity'] } }))).toMatchObject({
+    expect(shapeOf(withPlugins({ Filter: { enabled: ['no-such-plugin'] } }))).toMatchObject({
       filters: [],
       findings: ['warning scheduler.plugins.Filter.enabled[0]'],
     });
@@ -117,6 +119,96 @@ describe('the configured profile', () => {
   it('reads the objective of expected-latency', () => {
     const config: Config = { scheduler: { pluginConfig: [{ name: 'expected-latency', args: { objective: 'ttft' } }] } };
     expect(shapeOf(config).scorers).toContainEqual(['decode-time', 0.25]);
-    expect(shapeOf({}).scorers).toContainEqual(['decode-time', 1]);
+    expect(shapeOf({}).scorers).toContainEqual(['decode-time', 0.5]);
+  });
+
+  it('has all of Kthena’s plugins', () => {
+    const scores = ['least-request', 'least-latency', 'gpu-usage', 'prefix-cache', 'kvcache-aware'];
+    const plugins: Plugins = {
+      Filter: { enabled: ['least-request', 'lora-affinity'] },
+      Score: { enabled: scores.map((name) => ({ name, weight: 1 })) },
+    };
+    expect(shapeOf(withPlugins(plugins))).toMatchObject({
+      filters: ['least-request', 'lora-affinity'],
+      scorers: scores.map((name) => [name, 1]),
+      findings: [],
+    });
+  });
+
+  it.each<[string, readonly unknown[]]>([
+    ['its name', ['gpu-usage']],
+    ['an entry as an enabled one is', [{ name: 'gpu-usage' }]],
+    ['all', ['*']],
+  ])('leaves out what is enabled and disabled by %s, and says so', (_name, disabled) => {
+    const plugins: Plugins = {
+      Filter: { enabled: ['least-request'], disabled: ['least-request'] },
+      Score: { enabled: [{ name: 'gpu-usage', weight: 1 }], disabled: [...disabled] },
+    };
+    expect(shapeOf(withPlugins(plugins))).toMatchObject({
+      filters: [],
+      scorers: [],
+      findings: ['warning scheduler.plugins.Filter.disabled', 'warning scheduler.plugins.Score.disabled'],
+    });
+  });
+
+  it('takes a disabled plugin that nobody enabled as it is: off', () => {
+    const plugins: Plugins = { Score: { enabled: [{ name: 'gpu-usage', weight: 1 }], disabled: ['random', 7] } };
+    expect(shapeOf(withPlugins(plugins))).toMatchObject({ scorers: [['gpu-usage', 1]], findings: [] });
+  });
+
+  it('asks who holds KV blocks where kvcache-aware counts, and only there', () => {
+    const asks = (weight: number) =>
+      configuredProfile(withPlugins({ Score: { enabled: [{ name: 'kvcache-aware', weight }] } })).profile.kvBlocks !== undefined;
+    expect([asks(1), asks(0)]).toEqual([true, false]);
+    expect(configuredProfile({ profile: 'kvcache-aware' }).profile.kvBlocks).toMatchObject({ tokensPerBlock: 16 });
+    expect(configuredProfile({}).profile.kvBlocks).toBeUndefined();
+  });
+
+  it('may be one of the configuration’s own, by its name', () => {
+    const profiles: Config['profiles'] = {
+      cheap: {
+        plugins: {
+          Score: {
+            enabled: [
+              { name: 'gpu-usage', weight: 2 },
+              { name: 'none', weight: 1 },
+            ],
+          },
+        },
+      },
+      fast: { pluginConfig: [{ name: 'expected-latency', args: { objective: 'ttft' } }] },
+      random: { plugins: { Score: { enabled: [{ name: 'least-request', weight: 1 }] } } },
+    };
+    expect(shapeOf({ profile: 'cheap', profiles })).toMatchObject({
+      name: 'cheap',
+      scorers: [['gpu-usage', 2]],
+      findings: ['warning profiles.cheap.plugins.Score.enabled[1]'],
+    });
+    expect(shapeOf({ profile: 'fast', profiles })).toMatchObject({ name: 'fast', findings: [] });
+    expect(shapeOf({ profile: 'fast', profiles }).scorers).toContainEqual(['decode-time', 0.25]);
+    // The configuration's own word counts before a built-in one.
+    expect(shapeOf({ profile: 'random', profiles }).scorers).toEqual([['least-request', 1]]);
+    expect(configuredProfile({ profile: 'dear', profiles }).findings[0]!.remedy).toContain(
+      'cheap, fast, random, expected-latency',
+    );
+  });
+});
+
+describe('profiles of single routes', () => {
+  it('are none without any', () => {
+    expect(routeProfiles({})).toEqual({ byRoute: undefined, findings: [] });
+  });
+
+  it('are built in or the configuration’s own, and one that is neither is named', () => {
+    const { byRoute, findings } = routeProfiles({
+      profiles: { cheap: { plugins: { Score: { enabled: [{ name: 'gpu-usage', weight: 2 }] } } } },
+      routeProfiles: { 'default/a': 'cheap', 'default/b': 'random', 'default/c': 'dear' },
+    });
+    expect([...byRoute!].map(([route, { name }]) => [route, name])).toEqual([
+      ['default/a', 'cheap'],
+      ['default/b', 'random'],
+      ['default/c', 'expected-latency'],
+    ]);
+    expect(findings.map(({ code, field }) => [code, field])).toEqual([['config/unknown-profile', 'routeProfiles.default/c']]);
   });
 });

@@ -8,7 +8,9 @@ const CAPACITY = {
   prefillTokensPerSecond: 1000,
   decodeBaseSeconds: 0.01,
   decodePerSequenceSeconds: 0.0001,
+  decodePerContextTokenSeconds: 0,
   maxNumSeqs: 4,
+  maxNumBatchedTokens: 8192,
   kvCapacityTokens: 10_000,
 };
 const NONE: ReadonlySet<string> = new Set();
@@ -165,6 +167,30 @@ describe('attempts', () => {
     waiting.firstToken();
     waiting.settle({ kind: 'completed', usage: { promptTokens: 512, completionTokens: 1, cachedTokens: 0 } });
     expect(scheduling.endpoints.all()[0]!.prefillTokensPerSecond).toBeCloseTo(CAPACITY.prefillTokensPerSecond);
+  });
+
+  it('take no time of others’ prefills for decoding', async () => {
+    await open(1);
+    const decodeTerm = (): number => {
+      const attempt = attemptOf(next(requestFor('probe', { promptTokens: 1 })));
+      const term = attempt.explain().candidates[0]!.terms['decode-time']!;
+      attempt.settle({ kind: 'aborted' });
+      return term;
+    };
+    const before = decodeTerm();
+    for (let i = 0; i < 20; i++) {
+      // 100 tokens at 10 ms each, held up for two seconds by another's 2000 tokens at 1000 tokens/s.
+      const answering = attemptOf(next(requestFor(`question ${i}`)));
+      answering.firstToken();
+      const other = attemptOf(next(requestFor(prompt(String(i), 8000))));
+      clock.advance(2000);
+      other.firstToken();
+      other.settle({ kind: 'aborted' });
+      clock.advance(1000);
+      answering.settle({ kind: 'completed', usage: { promptTokens: 3, completionTokens: 100, cachedTokens: 0 } });
+    }
+    // The estimate of an answer's length has moved from 256 to 100 tokens; with the prefills in it, time per token would be threefold.
+    expect(decodeTerm() / before).toBeLessThan(0.45);
   });
 
   it('still use the only pod of a server, however often it fails', async () => {

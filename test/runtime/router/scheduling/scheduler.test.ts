@@ -133,9 +133,18 @@ describe('expected-latency', () => {
     expect(terms({ cachedTokens: 5000 })['prefill-time']).toBe(0);
   });
 
-  it('D = γ · (out · (α + β(n + 1)) + n · out · β), γ by objective', () => {
-    const expected = 100 * (0.01 + 0.0001 * 8) + 7 * 100 * 0.0001;
-    expect(terms({ running: 7 })['decode-time']).toBeCloseTo(expected);
+  it('D = γ · (out · step + n · (out · β + u / R)), with β by the length of the context and γ by objective', () => {
+    const decode = { baseSeconds: 0.01, perSequenceSeconds: 0.0001, perContextTokenSeconds: 1e-6 };
+    // 1000 tokens of prompt and on average half of 100 of output.
+    const beta = 0.0001 + 1e-6 * 1050;
+    const step = 0.01 + 0.0001 * 7 + 1e-6 * 9000 + beta;
+    const busy = { running: 7, contextTokens: 9000, cachedTokens: 400, decode };
+    expect(terms(busy)['decode-time']).toBeCloseTo(0.5 * (100 * step + 7 * (100 * beta + 600 / 10_000)));
+  });
+
+  it('D without a context is γ · (out · (α + β(n + 1)) + n · (out · β + u / R))', () => {
+    const expected = 100 * (0.01 + 0.0001 * 8) + 7 * (100 * 0.0001 + 1000 / 10_000);
+    expect(terms({ running: 7 })['decode-time']).toBeCloseTo(expected / 2);
     expect(terms({ running: 7 }, 'ttft')['decode-time']).toBeCloseTo(expected / 4);
   });
 

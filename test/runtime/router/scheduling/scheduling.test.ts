@@ -162,6 +162,8 @@ describe('scheduling', () => {
           pdGroup: { groupKey: 'g', prefillLabels: { r: 'p' }, decodeLabels: { r: 'd' } },
         },
       }),
+      podOf('pd', 0, { labels: { app: 'pd', r: 'p', g: '1' } }),
+      podOf('pd', 1, { labels: { app: 'pd', r: 'd', g: '2' } }),
     );
     expect(scheduling.findings().map(({ object, field }) => `${object} ${field}`)).toEqual(
       expect.arrayContaining([

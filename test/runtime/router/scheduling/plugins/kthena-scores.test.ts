@@ -1,17 +1,19 @@
-import type { Candidate } from '../../../../../runtime/router/scheduling/candidate';
+import type { Candidate, ScheduledRequest } from '../../../../../runtime/router/scheduling/candidate';
 import { gpuUsage } from '../../../../../runtime/router/scheduling/plugins/gpu-usage';
+import { kvcacheAware } from '../../../../../runtime/router/scheduling/plugins/kvcache-aware';
 import { leastLatency } from '../../../../../runtime/router/scheduling/plugins/least-latency';
 import { leastRequest, leastRequestFilter } from '../../../../../runtime/router/scheduling/plugins/least-request';
+import { loraAffinity } from '../../../../../runtime/router/scheduling/plugins/lora-affinity';
 import { prefixCache } from '../../../../../runtime/router/scheduling/plugins/prefix-cache';
 import { random } from '../../../../../runtime/router/scheduling/plugins/random';
 import type { Scorer } from '../../../../../runtime/router/scheduling/scorer';
 import { candidate, scheduledRequest } from '../../../../helpers/candidates';
 
 /** Scores as Kthena counts them: higher is better. */
-function scores(scorer: Scorer, pool: readonly Partial<Candidate>[], draw = 0.5): number[] {
+function scores(scorer: Scorer, pool: readonly Partial<Candidate>[], request: Partial<ScheduledRequest> = {}): number[] {
   const out = new Float64Array(pool.length);
   scorer.score(
-    scheduledRequest({ draw }),
+    scheduledRequest(request),
     pool.map((changes, slot) => candidate(slot, changes)),
     out,
   );
@@ -142,7 +144,7 @@ describe('random', () => {
     const seen = new Set<number>();
     const rounds = 6000;
     for (let i = 0; i < rounds; i++) {
-      const drawn = scores(random, [{}, {}, {}], (i + 0.5) / rounds);
+      const drawn = scores(random, [{}, {}, {}], { draw: (i + 0.5) / rounds });
       for (const [at, score] of drawn.entries()) {
         sums[at]! += score;
         seen.add(score);
@@ -152,5 +154,30 @@ describe('random', () => {
     for (const sum of sums) expect(sum / rounds).toBeCloseTo(50, -0.5);
     for (const won of wins) expect(won / rounds).toBeCloseTo(1 / 3, 1);
     expect([Math.min(...seen), Math.max(...seen), seen.size]).toEqual([0, 100, 101]);
+  });
+});
+
+describe('kvcache-aware', () => {
+  it('scores the share of the prompt’s blocks that a pod holds from the first one on, truncated; one that lacks it 0', () => {
+    const runs = new Map([1, 2, 3, 128].map((run, slot) => [`default/p${slot}#u${slot}`, run]));
+    const pool = [{}, {}, {}, {}, {}];
+    expect(scores(kvcacheAware, pool, { ownedBlocks: { total: 3, runs } })).toEqual([33, 66, 100, 100, 0]);
+  });
+
+  it('tells nobody apart where nothing is known', () => {
+    expect(scores(kvcacheAware, [{}, {}])).toEqual([0, 0]);
+  });
+});
+
+describe('lora-affinity', () => {
+  it.each<[string, string | undefined, readonly string[] | undefined, boolean]>([
+    ['an adapter that the pod lists', 'a', ['base', 'a'], true],
+    ['an adapter that it does not list', 'a', ['base', 'b'], false],
+    ['an adapter, and the pod did not say', 'a', undefined, true],
+    // Kthena looks for the client's name of a base model, which engines need not know.
+    ['the base model', undefined, ['base'], true],
+  ])('for %s', (_name, adapter, models, isKept) => {
+    const known = models === undefined ? {} : { models: new Set(models) };
+    expect(loraAffinity.keeps(scheduledRequest({ adapter }), candidate(0, known))).toBe(isKept);
   });
 });

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import type { Candidate, ScheduledRequest } from '../../../../../runtime/router/scheduling/candidate';
 import type { Filter } from '../../../../../runtime/router/scheduling/filter';
+import { adapterLoad } from '../../../../../runtime/router/scheduling/plugins/adapter-load';
 import { decodeTime } from '../../../../../runtime/router/scheduling/plugins/decode-time';
 import { gpuUsage } from '../../../../../runtime/router/scheduling/plugins/gpu-usage';
 import { kvPressure } from '../../../../../runtime/router/scheduling/plugins/kv-pressure';
+import { kvcacheAware } from '../../../../../runtime/router/scheduling/plugins/kvcache-aware';
 import { leastLatency } from '../../../../../runtime/router/scheduling/plugins/least-latency';
 import { leastRequest, leastRequestFilter } from '../../../../../runtime/router/scheduling/plugins/least-request';
+import { loraAffinity } from '../../../../../runtime/router/scheduling/plugins/lora-affinity';
 import { prefillTime } from '../../../../../runtime/router/scheduling/plugins/prefill-time';
 import { prefixCache } from '../../../../../runtime/router/scheduling/plugins/prefix-cache';
 import { random } from '../../../../../runtime/router/scheduling/plugins/random';
@@ -13,9 +16,9 @@ import { slotWait } from '../../../../../runtime/router/scheduling/plugins/slot-
 import type { Scorer } from '../../../../../runtime/router/scheduling/scorer';
 import { anyPool, anyRequest } from '../../../../helpers/candidates';
 
-const seconds: readonly Scorer[] = [prefillTime, decodeTime, kvPressure, slotWait];
-const kthena: readonly Scorer[] = [leastRequest, leastLatency(0.5), leastLatency(0), gpuUsage, prefixCache, random];
-const filters: readonly Filter[] = [leastRequestFilter(10)];
+const seconds: readonly Scorer[] = [adapterLoad, prefillTime, decodeTime, kvPressure, slotWait];
+const kthena: readonly Scorer[] = [leastRequest, leastLatency(0.5), leastLatency(0), gpuUsage, prefixCache, kvcacheAware, random];
+const filters: readonly Filter[] = [leastRequestFilter(10), loraAffinity];
 
 /** A pool, and another order of it. */
 const shuffled = anyPool.chain((pool) => {
@@ -76,7 +79,7 @@ describe.each(filters.map((filter) => [filter.name, filter] as const))('the filt
     fc.assert(
       fc.property(anyRequest, anyPool, (request, pool) => {
         expect(pool.map((each) => filter.keeps(request, each))).toEqual(pool.map((each) => filter.keeps(request, each)));
-        expect(pool.every((each) => filter.keeps(request, { ...each, scraped: {} }))).toBe(true);
+        expect(pool.every((each) => filter.keeps(request, { ...each, scraped: {}, models: undefined }))).toBe(true);
       }),
     );
   });

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import type { TenantIsolation } from '../../../src/api/model-route';
+import type { Identity } from './identity';
+
+type Salts = { [K in TenantIsolation['salt']]?: string };
+
+/** Identities are remembered by those who verify them, so that a salt is made once for each. */
+const known = new WeakMap<Identity, Salts>();
+
+/**
+ * The salt under which a request's KV blocks are cached: that of its tenant, or of its user where it has no tenant or the route asks for
+ * users. A digest, the same on every router, so that engines and their logs and events do not tell names.
+ *
+ * @returns undefined for nobody in particular: nobody verified whose cache it would be.
+ */
+export function cacheSaltOf({ salt }: TenantIsolation, identity: Identity): string | undefined {
+  const owner = ownerOf(salt, identity);
+  if (owner === undefined) return undefined;
+  let salts = known.get(identity);
+  if (salts === undefined) {
+    salts = {};
+    known.set(identity, salts);
+  }
+  salts[salt] ??= createHash('sha256').update(JSON.stringify(owner)).digest('base64url');
+  return salts[salt];
+}
+
+/** A user is one of its tenant and of its kind: a key and a token may bear the same name. */
+function ownerOf(salt: TenantIsolation['salt'], { kind, tenant, user }: Identity): readonly (string | null)[] | undefined {
+  if (tenant !== undefined && (salt === 'tenant' || user === undefined)) return ['tenant', tenant];
+  return user === undefined ? undefined : ['user', kind, tenant ?? null, user];
+}
