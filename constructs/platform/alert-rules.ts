@@ -21,10 +21,21 @@ export interface AlertTarget {
 
 const selectorOf = ({ job, namespace }: AlertTarget, more = ''): string => `{job="${job}",namespace="${namespace}"${more}}`;
 
-/** @param requestsInFlight what the router's configuration allows. */
+/** What of a router's configuration its alerts go by. */
+export interface RouterAlertConfig {
+  readonly requestsInFlight: number;
+  /** Time from fetch to fetch of the keys that sign tokens; absent where no tokens are taken. */
+  readonly jwksRefreshMs?: number;
+}
+
+/** Keys are called stale when so many fetches in a row brought none, */
+const MISSED_FETCHES = 3;
+/** and not before this: an issuer may be restarted. */
+const LEAST_STALE_SECONDS = 900;
+
 export function routerAlerts(
   router: AlertTarget,
-  requestsInFlight: number,
+  { requestsInFlight, jwksRefreshMs }: RouterAlertConfig,
   thresholds: AlertThresholds,
 ): readonly PrometheusRuleEntry[] {
   const series = (name: string, more = '') => `${name}${selectorOf(router, more)}`;
@@ -88,7 +99,32 @@ export function routerAlerts(
           '{{ $value | humanizePercentage }} of the attempts fail; clients see it only when retries fail too. Look at the engines’ logs.',
       },
     ),
+    warning('KvasirConfigRefused', '5m', `min by (pod) (${series('kvasir_router_config_last_reload_successful')}) == 0`, {
+      summary: 'Router {{ $labels.pod }} does not take its new configuration',
+      description: 'It goes on with the last good one. Its log names the field, and so does /debug/config.',
+    }),
+    warning('KvasirConfigAwaitsRestart', '30m', `max by (pod) (${series('kvasir_router_config_fields_awaiting_restart')}) > 0`, {
+      summary: 'Router {{ $labels.pod }} needs a restart for its configuration',
+      description: '{{ $value }} fields of the file are not in use before. Its log names them; roll the Deployment.',
+    }),
+    ...(jwksRefreshMs === undefined ? [] : [staleKeys(series, jwksRefreshMs)]),
   ];
+}
+
+function staleKeys(series: (name: string, more?: string) => string, refreshMs: number): PrometheusRuleEntry {
+  const fetchedAt = `max by (pod) (${series('kvasir_router_jwks_last_success_timestamp_seconds')})`;
+  const failures = `sum by (pod) (increase(${series('kvasir_router_jwks_fetches_total', ',outcome="failed"')}[15m]))`;
+  const staleSeconds = Math.max(LEAST_STALE_SECONDS, (MISSED_FETCHES * refreshMs) / 1000);
+  return warning(
+    'KvasirSigningKeysStale',
+    '5m',
+    `(time() - ${fetchedAt} > ${staleSeconds}) or (${failures} > 0 unless ${fetchedAt})`,
+    {
+      summary: 'Router {{ $labels.pod }} cannot fetch the keys that sign tokens',
+      description:
+        'It goes on with those it has, and refuses tokens with new ones. Look at auth.jwksUri, its certificate and the network policies.',
+    },
+  );
 }
 
 /** @param syncPeriodMs time from round to round in the autoscaler's configuration. */

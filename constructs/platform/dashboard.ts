@@ -106,6 +106,17 @@ function routerPanels({ job, namespace }: AlertTarget): readonly Panel[] {
         },
       ],
     },
+    { title: 'Wait for room in a pod', unit: 's', queries: quantiles('kthena_router_fairness_queue_duration_seconds_bucket') },
+    {
+      title: 'Requests refused for a limit',
+      unit: 'reqps',
+      queries: [
+        {
+          expr: `sum by (model, limit_type) (rate(${of('kthena_router_rate_limit_exceeded_total')}[5m]))`,
+          legend: '{{model}} {{limit_type}}',
+        },
+      ],
+    },
     {
       title: 'Attempts by outcome',
       unit: 'reqps',

@@ -9,7 +9,14 @@ import { KubeServiceMonitor } from '../kube/service-monitor';
 import { objectName } from '../object-name';
 import { ownedLabels } from '../owned-labels';
 import { ServingGroup } from '../serving-group';
-import { type AlertTarget, type AlertThresholds, autoscalerAlerts, engineAlerts, routerAlerts } from './alert-rules';
+import {
+  type AlertTarget,
+  type AlertThresholds,
+  autoscalerAlerts,
+  engineAlerts,
+  type RouterAlertConfig,
+  routerAlerts,
+} from './alert-rules';
 import type { Autoscaler } from './autoscaler';
 import { dashboardJson } from './dashboard';
 import { ENGINE_LABELS, engineSeries } from './engine-series';
@@ -88,7 +95,7 @@ export class Monitoring extends Construct {
             : [
                 {
                   name: 'kvasir-router',
-                  rules: routerAlerts(targetOf(router), router.config.limits.requestsInFlight, thresholds),
+                  rules: routerAlerts(targetOf(router), alertConfig(router), thresholds),
                 },
               ]),
           ...(autoscaler === undefined
@@ -141,6 +148,13 @@ export class Monitoring extends Construct {
         .map(([path, names]) => ({ port: 'http', path, interval, relabelings: [relabeling('keep', names)] })),
     ];
   }
+}
+
+function alertConfig({ config: { limits, auth } }: Router): RouterAlertConfig {
+  const { requestsInFlight } = limits;
+  return auth === undefined || (auth.jwksUri ?? '') === ''
+    ? { requestsInFlight }
+    : { requestsInFlight, jwksRefreshMs: auth.jwks.refreshMs };
 }
 
 /** The labels of a part's series: its Service's `app` is the job. */

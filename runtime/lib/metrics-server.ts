@@ -22,7 +22,7 @@ export async function startMetricsServer(
   const app = fastify({ logger: false, forceCloseConnections: true });
   app.get('/metrics', async (_request, reply) => {
     reply.header('content-type', metrics.registry.contentType);
-    return metrics.registry.metrics();
+    return metrics.page();
   });
   app.get('/healthz', async () => 'ok');
   if (isReady !== undefined) {

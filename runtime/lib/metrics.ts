@@ -49,8 +49,14 @@ export class HistogramSeries {
   }
 }
 
+/** Most series of one metric. Labels come from objects of the cluster, of which nobody else bounds the number over a long life. */
+const MAX_SERIES = 5_000;
+/** Every label of the series that takes what is beyond. */
+const OVERFLOW_LABEL = '_other';
+
 abstract class Family<S> {
   protected readonly series = new Map<string, S>();
+  private overflow: S | undefined;
 
   constructor(
     readonly name: string,
@@ -59,14 +65,35 @@ abstract class Family<S> {
     readonly labelNames: readonly string[],
   ) {}
 
-  /** The series with these label values, in the order of the family's label names. Keep it: finding it again costs a look-up. */
+  /**
+   * The series with these label values, in the order of the family's label names. Keep it: finding it again costs a look-up. Beyond 5,000
+   * series, one whose labels are all `_other`.
+   */
   with(...values: readonly string[]): S {
     const key = values.join('\u0000');
     const known = this.series.get(key);
     if (known !== undefined) return known;
-    const made = this.make(Object.fromEntries(this.labelNames.map((name, index) => [name, values[index] ?? ''])));
+    if (this.series.size >= MAX_SERIES) {
+      this.overflow ??= this.made(this.labelNames.map(() => OVERFLOW_LABEL));
+      return this.overflow;
+    }
+    const made = this.made(values);
     this.series.set(key, made);
     return made;
+  }
+
+  /** Forgets all series: what they told is no longer so. */
+  clear(): void {
+    this.series.clear();
+    this.overflow = undefined;
+  }
+
+  private made(values: readonly string[]): S {
+    return this.make(Object.fromEntries(this.labelNames.map((name, index) => [name, values[index] ?? ''])));
+  }
+
+  private all(): readonly S[] {
+    return this.overflow === undefined ? [...this.series.values()] : [...this.series.values(), this.overflow];
   }
 
   /** Called by the registry at each scrape. */
@@ -76,7 +103,7 @@ abstract class Family<S> {
       help: this.help,
       type: this.type,
       aggregator: 'sum',
-      values: [...this.series.values()].flatMap((s) => this.samples(s)),
+      values: this.all().flatMap((s) => this.samples(s)),
     };
   }
 
@@ -137,6 +164,20 @@ export class HistogramFamily extends Family<HistogramSeries> {
  */
 export class Metrics {
   readonly registry = new Registry();
+  private readonly families = new Map<string, Family<Series> | Family<HistogramSeries>>();
+
+  private readonly collectors: (() => void)[] = [];
+
+  /** @param collect called before each scrape, to set what is not kept up to date all the time. */
+  onCollect(collect: () => void): void {
+    this.collectors.push(collect);
+  }
+
+  /** All metrics as Prometheus reads them. */
+  page(): Promise<string> {
+    for (const collect of this.collectors) collect();
+    return this.registry.metrics();
+  }
 
   counter(name: string, help: string, labelNames: readonly string[] = []): SeriesFamily {
     return this.register(new SeriesFamily(name, help, 'counter', labelNames));
@@ -156,7 +197,11 @@ export class Metrics {
     return this;
   }
 
+  /** A part that is made anew while the process runs goes on with the family that it had. */
   private register<F extends Family<Series> | Family<HistogramSeries>>(family: F): F {
+    const known = this.families.get(family.name);
+    if (known !== undefined && known.type === family.type && `${known.labelNames}` === `${family.labelNames}`) return known as F;
+    this.families.set(family.name, family);
     // The registry calls `get`, `name`, `help` and `type` only, which the family has; its type asks for prom-client's own classes.
     this.registry.registerMetric(family as unknown as Metric<string>);
     return family;

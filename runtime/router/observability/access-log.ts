@@ -1,9 +1,8 @@
-import { openSync } from 'node:fs';
-import pino, { type DestinationStream } from 'pino';
+import type { DestinationStream } from 'pino';
 import type { RouterConfig } from '../../../src/config/router-config';
-import { KvasirError } from '../../../src/errors';
 import type { Random } from '../../lib/random';
 import { type AccessRecord, formatAccessText } from './access-record';
+import { LineOutput } from './line-output';
 
 /** Where access records go, one line each. */
 export interface AccessLog {
@@ -24,33 +23,11 @@ export function openAccessLog(
   destination?: DestinationStream,
 ): AccessLog | undefined {
   if (!config.enabled) return undefined;
-  const stream = destination ?? openDestination(config.output);
+  const output = LineOutput.open(config.output, 'accessLog.output', destination);
   const format = config.format === 'json' ? JSON.stringify : formatAccessText;
   return {
     wants: (status) => status >= 400 || config.sampleRatio >= 1 || random.next() < config.sampleRatio,
-    write: (record) => {
-      stream.write(`${format(record)}\n`);
-    },
-    close: () => {
-      if ('flushSync' in stream && typeof stream.flushSync === 'function') stream.flushSync();
-    },
+    write: (record) => output.write(format(record)),
+    close: () => output.close(),
   };
-}
-
-function openDestination(output: string): DestinationStream {
-  try {
-    const fd = output === 'stdout' ? 1 : output === 'stderr' ? 2 : openSync(output, 'a', 0o644);
-    // Written in blocks of 4 KB: a write call per request costs as much as the rest of the router together.
-    return pino.destination({ dest: fd, minLength: 4096, sync: true });
-  } catch (error) {
-    throw new KvasirError(
-      {
-        code: 'access-log/cannot-open',
-        field: 'accessLog.output',
-        message: `cannot append to ${output} (${(error as NodeJS.ErrnoException).code})`,
-        remedy: 'give stdout, stderr or a file in a folder that exists',
-      },
-      { cause: error },
-    );
-  }
 }

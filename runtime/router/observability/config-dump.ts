@@ -1,14 +1,20 @@
+import type { ExternalModelProvider } from '../../../src/api/external-model-provider';
 import { type KubeObject, keyOf } from '../../../src/api/meta';
 import type { Pod } from '../../../src/api/pod';
 import type { Objects } from '../../cluster/objects';
+import type { Endpoint } from '../endpoints/endpoint';
 import type { EndpointStatus, Endpoints } from '../scheduling/scheduling';
 
 /** Kinds that can be dumped, by their name in the URL. */
 export const DUMP_KINDS = {
   modelroutes: 'ModelRoute',
   modelservers: 'ModelServer',
+  externalmodelproviders: 'ExternalModelProvider',
   pods: 'Pod',
 } as const;
+
+/** Kinds of the Gateway API that Kthena dumps too; this router takes no part in it, and knows none. */
+export const ABSENT_KINDS = { gateways: 'Gateway', httproutes: 'HTTPRoute', inferencepools: 'InferencePool' } as const;
 
 export type DumpKind = keyof typeof DUMP_KINDS;
 
@@ -41,10 +47,30 @@ export function dumpOne(
 }
 
 function dump(object: KubeObject & { readonly spec: unknown }, endpoints: Endpoints): object {
-  const base = { name: object.metadata.name, namespace: object.metadata.namespace, spec: object.spec };
+  const spec = object.kind === 'ExternalModelProvider' ? withoutHeaderValues(object.spec) : object.spec;
+  const base = { name: object.metadata.name, namespace: object.metadata.namespace, spec };
   if (object.kind !== 'ModelServer') return base;
-  const pods = (endpoints.ofModelServer(keyOf(object)) ?? []).map(({ pod }) => `${pod.namespace}/${pod.name}`);
-  return { ...base, associatedPods: pods };
+  const key = keyOf(object);
+  const { prefill, decode } = endpoints.roles(key);
+  const pods = podKeys(endpointsOf(key, endpoints));
+  if (prefill.length + decode.length === 0) return { ...base, associatedPods: pods };
+  return { ...base, associatedPods: pods, decodePods: podKeys(decode), prefillPods: podKeys(prefill) };
+}
+
+/** All of a ModelServer's, whatever their role. */
+function endpointsOf(key: string, endpoints: Endpoints): readonly Endpoint[] {
+  const whole = endpoints.ofModelServer(key) ?? [];
+  return [...whole, ...endpoints.roles(key).prefill];
+}
+
+function podKeys(list: readonly Endpoint[]): readonly string[] {
+  return list.map(({ pod }) => `${pod.namespace}/${pod.name}`);
+}
+
+/** Nobody should keep a credential there, and somebody will. */
+function withoutHeaderValues(spec: unknown): unknown {
+  const { headers, ...rest } = spec as ExternalModelProvider['spec'];
+  return headers === undefined ? rest : { ...rest, headers: Object.keys(headers) };
 }
 
 function dumpPods(objects: Objects, endpoints: Endpoints): readonly object[] {
@@ -65,6 +91,8 @@ function dumpPod(pod: Pod, status: EndpointStatus | undefined, servers: Readonly
       gpuCacheUsage: status?.kvUsage,
       requestWaitingNum: status?.waiting,
       requestRunningNum: status?.running,
+      ttft: status?.timeToFirstTokenSeconds,
+      tpot: status?.interTokenLatencySeconds,
       scrapeAgeMs: status?.scrapeAgeMs,
     },
     router: {
@@ -75,6 +103,7 @@ function dumpPod(pod: Pod, status: EndpointStatus | undefined, servers: Readonly
       prefillTokensPerSecond: status?.prefillTokensPerSecond,
       indexedBytes: status?.indexedBytes ?? 0,
     },
+    models: status?.models ?? [],
     modelServers: servers.get(keyOf(pod)) ?? [],
   };
 }
@@ -86,8 +115,7 @@ function statusesOf(endpoints: Endpoints): ReadonlyMap<string, EndpointStatus> {
 function serversByPod(objects: Objects, endpoints: Endpoints): ReadonlyMap<string, readonly string[]> {
   const servers = new Map<string, string[]>();
   for (const server of objects.list('ModelServer')) {
-    for (const { pod } of endpoints.ofModelServer(keyOf(server)) ?? []) {
-      const key = `${pod.namespace}/${pod.name}`;
+    for (const key of podKeys(endpointsOf(keyOf(server), endpoints))) {
       servers.set(key, [...(servers.get(key) ?? []), keyOf(server)]);
     }
   }

@@ -7,6 +7,9 @@ const LATENCY_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const TOKEN_RATIO = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1];
 const DESTINATION = ['model_route', 'backend_type', 'backend_name', 'upstream_model'] as const;
 
+/** Look-ups remembered; routes come and go over a long life. */
+const MAX_KNOWN_SERIES = 10_000;
+
 /** The router's metrics: Kthena's names where they mean the same, `kvasir_router_*` for what is ours. */
 export class RouterMetrics {
   readonly metrics = new Metrics();
@@ -138,6 +141,7 @@ export class RouterMetrics {
       ttft: this.ttft.with(model),
       cachedRatio: this.cachedRatio.with(model),
     };
+    if (this.byKey.size >= MAX_KNOWN_SERIES) this.byKey.clear();
     this.byKey.set(key, series);
     return this.keepNear(d, series);
   }
