@@ -27,6 +27,8 @@ export interface ImageDeploymentSpec<Config>
   /** Ports of the Service and its pods, beside that of metrics. */
   readonly ports: readonly { readonly name: string; readonly port: number; readonly containerPort: number }[];
   readonly document: object;
+  /** The part of the document that the image reads at its start alone. @default all of it */
+  readonly restartPart?: (document: object) => object;
   readonly decode: (document: object) => Decoded<Config>;
   /** What the image is taken to have when the document is refused. */
   readonly defaultConfig: () => Config;
@@ -63,7 +65,7 @@ export function createImageDeployment<Config>(scope: Construct, spec: ImageDeplo
   const labels = ownedLabels(selector);
   const image = platformImage(scope, part, spec.image);
   const file = `${part}Configuration.yaml`;
-  const { hash } = createConfigDocument(scope, name, file, spec.document);
+  const { hash } = createConfigDocument(scope, name, file, spec.document, spec.restartPart ?? ((all) => all));
   const allPorts = [...ports, { name: 'metrics', port: METRICS_PORT, containerPort: METRICS_PORT }];
   const deployment = new RawDeployment(scope, 'Resource', {
     metadata: { name, labels },

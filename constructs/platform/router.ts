@@ -2,6 +2,7 @@ import { Chart } from 'cdk8s';
 import { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
 import { decodeRouterConfig, defaultRouterConfig, type RouterConfig } from '../../src/config/router-config';
+import { restartDocument } from '../../src/config/router-reload';
 import type { Finding } from '../../src/errors';
 import { Labels, NETWORKING_GROUP } from '../../src/labels';
 import { addCheck } from '../check';
@@ -18,6 +19,7 @@ import { REQUEST_PORT } from './ports';
 import { Redis } from './redis';
 import { type RedisServer, redisFiles, redisSection } from './redis-server';
 import { type ApiKeyOptions, authAccess, authFiles, authSection, authWarnings, type TokenOptions } from './router-auth';
+import { createSiblingService, type RouterReplication, replicationFiles, replicationSection } from './router-replication';
 
 export interface RouterProps {
   /** Name of the objects. @default 'kvasir-router' */
@@ -27,7 +29,7 @@ export interface RouterProps {
   /** Copies; each serves on its own. @default 2 */
   readonly replicas?: number;
   /** The configuration document; fields that are left out keep the image's defaults. @default none set */
-  readonly config?: DeepPartial<Omit<RouterConfig, 'redis'>>;
+  readonly config?: DeepPartial<Omit<RouterConfig, 'redis' | 'replication'>>;
   /**
    * Redis that holds what the copies share, such as the counters of limits. Its password and certificates are mounted from Secrets in the
    * namespace of the router.
@@ -35,6 +37,13 @@ export interface RouterProps {
    * @default none: each copy counts for itself
    */
   readonly redis?: RedisServer;
+  /**
+   * The copies tell each other what they send where, so that they decide as one: through `redis` where it is given, else from pod to pod,
+   * found by a headless Service. A new copy takes over what the others know of caches.
+   *
+   * @default each copy knows its own requests only
+   */
+  readonly replication?: RouterReplication;
   /** Takes tokens of an issuer, and refuses requests without credentials. @default no tokens are taken */
   readonly jwt?: TokenOptions;
   /** Takes API keys from Secrets, and refuses requests without credentials. @default no keys are taken */
@@ -78,8 +87,14 @@ export class Router extends Construct {
     this.redis = props.redis;
     const namespace = Chart.of(this).namespace ?? 'default';
     const auth = authSection(props.config?.auth, props.jwt, props.apiKeys, namespace);
+    const { redis, replication } = props;
     const config = {
-      document: { ...props.config, ...auth, ...(props.redis === undefined ? {} : sharedSections(props.redis, props)) },
+      document: {
+        ...props.config,
+        ...auth,
+        ...(redis === undefined ? {} : sharedSections(redis, props)),
+        ...(replication === undefined ? {} : replicationSection(this, this.name, redis)),
+      },
       decode: decodeRouterConfig,
       defaultConfig: defaultRouterConfig,
     };
@@ -100,6 +115,7 @@ export class Router extends Construct {
     );
     const made = createImageDeployment(this, {
       ...config,
+      restartPart: restartDocument,
       name: this.name,
       part: 'router',
       image: props.image,
@@ -107,7 +123,11 @@ export class Router extends Construct {
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       args: ['--listen', `0.0.0.0:${REQUEST_PORT}`],
       ports: [{ name: 'http', port: 80, containerPort: REQUEST_PORT }],
-      files: [...(props.redis === undefined ? [] : redisFiles(props.redis)), ...authFiles(props.jwt)],
+      files: [
+        ...(redis === undefined ? [] : redisFiles(redis)),
+        ...authFiles(props.jwt),
+        ...(replication === undefined ? [] : [replicationFiles(replication)]),
+      ],
       readiness: { path: '/readyz', port: 'http' },
       liveness: { path: '/healthz', port: 'http' },
       terminationGracePeriodSeconds: Math.ceil((drain.announceMs + drain.timeoutMs) / 1000) + CLOSE_SECONDS,
@@ -117,6 +137,7 @@ export class Router extends Construct {
     });
     this.deployment = made.deployment;
     this.service = made.service;
+    if (replication !== undefined && redis === undefined) createSiblingService(this, this.name);
     new k8s.KubePodDisruptionBudget(this, 'DisruptionBudget', {
       metadata: { name: this.name, labels: ownedLabels({ app: this.name }) },
       spec: {

@@ -13,11 +13,26 @@ export interface PrefixReservation {
   withdraw(): void;
 }
 
+/** A place in a slot's blocks, from the most recently used one on. It says nothing once the block was forgotten. */
+export interface BlockCursor {
+  readonly slot: number;
+  readonly entry: number;
+  readonly birth: number;
+}
+
+/** Blocks of one size, two words each. */
+export interface BlockRun {
+  readonly words: Uint32Array;
+  readonly blockBytes: number;
+}
+
 interface SlotState {
   shareBytes: number;
   heldBytes: number;
   newest: number;
   oldest: number;
+  /** Blocks forgotten for want of room that were not asked for yet. */
+  evictions: number;
 }
 
 /**
@@ -70,7 +85,7 @@ export class PrefixIndex {
   }
 
   /** Records that `slot` is about to compute the prompt. Counts in lookups at once, since the engine will have it before the next. */
-  reserve(hashes: BlockHashes, slot: number): PrefixReservation {
+  reserve(hashes: Pick<BlockHashes, 'count' | 'words'>, slot: number): PrefixReservation {
     const { table } = this;
     const state = this.stateOf(slot);
     // Entry of block i at 2i, its birth at 2i + 1.
@@ -115,15 +130,70 @@ export class PrefixIndex {
     return { blocks: this.table.size, shareScale: this.scale };
   }
 
+  /** Blocks that a slot lost for want of room since this was asked last. */
+  takeEvictions(slot: number): number {
+    const state = this.slots.get(slot);
+    if (state === undefined) return 0;
+    const { evictions } = state;
+    state.evictions = 0;
+    return evictions;
+  }
+
   /** Bytes of text that a slot is believed to hold. */
   heldBytes(slot: number): number {
     return this.slots.get(slot)?.heldBytes ?? 0;
   }
 
+  /** Where a slot's blocks begin; undefined when it has none. */
+  newest(slot: number): BlockCursor | undefined {
+    return this.cursorAt(slot, this.slots.get(slot)?.newest ?? NONE);
+  }
+
+  /** At most `most` blocks from a place on that an engine is known to hold, and where it goes on; nothing when the place is no more. */
+  recent({ slot, entry, birth }: BlockCursor, most: number): { readonly runs: readonly BlockRun[]; readonly next?: BlockCursor } {
+    const { table } = this;
+    if (table.birth[entry] !== birth) return { runs: [] };
+    const runs: BlockRun[] = [];
+    let words: number[] = [];
+    let blockBytes = table.bytes[entry]!;
+    const endRun = (): void => {
+      if (words.length > 0) runs.push({ words: Uint32Array.from(words), blockBytes });
+      words = [];
+    };
+    let at = entry;
+    for (let count = 0; count < most && at !== NONE; count++, at = table.older[at]!) {
+      if (table.confirmed[at] === 0) continue;
+      if (table.bytes[at] !== blockBytes) endRun();
+      blockBytes = table.bytes[at]!;
+      words.push(table.hashLow[at]!, table.hashHigh[at]!);
+    }
+    endRun();
+    const next = this.cursorAt(slot, at);
+    return next === undefined ? { runs } : { runs, next };
+  }
+
+  /** Adds blocks that somebody else knows a slot to hold, as less recently used than all it has here, as far as its share has room. */
+  restore(slot: number, words: Uint32Array, blockBytes: number): void {
+    const { table } = this;
+    const state = this.stateOf(slot);
+    for (let i = 0; i + 1 < words.length; i += 2) {
+      if (table.isFull || state.heldBytes + blockBytes > state.shareBytes * this.scale) return;
+      if (table.find(words[i]!, words[i + 1]!, slot) !== NONE) continue;
+      const entry = table.add(words[i]!, words[i + 1]!, slot, blockBytes);
+      table.confirmed[entry] = 1;
+      state.heldBytes += blockBytes;
+      this.linkOldest(state, entry);
+    }
+  }
+
+  private cursorAt(slot: number, entry: number): BlockCursor | undefined {
+    return entry === NONE ? undefined : { slot, entry, birth: this.table.birth[entry]! };
+  }
+
   private stateOf(slot: number): SlotState {
     let state = this.slots.get(slot);
     if (state === undefined) {
-      state = { shareBytes: 0, heldBytes: 0, newest: NONE, oldest: NONE };
+      state = { shareBytes: 0, heldBytes: 0, newest: NONE, oldest: NONE, evictions: 0 };
       this.slots.set(slot, state);
     }
     return state;
@@ -142,7 +212,10 @@ export class PrefixIndex {
   }
 
   private evictTo(state: SlotState, bytes: number): void {
-    while (state.heldBytes > bytes && state.oldest !== NONE) this.forget(state, state.oldest);
+    while (state.heldBytes > bytes && state.oldest !== NONE) {
+      this.forget(state, state.oldest);
+      state.evictions += 1;
+    }
   }
 
   private forget(state: SlotState, entry: number): void {
@@ -167,6 +240,15 @@ export class PrefixIndex {
     if (state.newest === NONE) state.oldest = entry;
     else newer[state.newest] = entry;
     state.newest = entry;
+  }
+
+  private linkOldest(state: SlotState, entry: number): void {
+    const { older, newer } = this.table;
+    newer[entry] = state.oldest;
+    older[entry] = NONE;
+    if (state.oldest === NONE) state.newest = entry;
+    else older[state.oldest] = entry;
+    state.oldest = entry;
   }
 
   private unlink(state: SlotState, entry: number): void {

@@ -6,6 +6,8 @@ import { Annotations } from '../../../src/labels';
 import type { Endpoint } from './endpoint';
 import type { EngineCapacity } from './engine-capacity';
 import { LiveEndpoint } from './live-endpoint';
+import { type PdPlace, pdPlaceOf } from './pd-place';
+import type { PdMember, PdPool } from './pd-pool';
 
 /** What keeps things by endpoint. Each is told before the endpoint's slot can be given to another pod. */
 export interface EndpointListener {
@@ -30,7 +32,10 @@ interface Wanted {
   readonly server: ModelServer;
   readonly host: string;
   readonly port: number;
+  /** Servers that send whole requests there. */
   readonly pools: string[];
+  /** Servers that pair it, by role. */
+  readonly pairing: { readonly server: ModelServer; readonly role: keyof PdPool }[];
 }
 
 /**
@@ -40,6 +45,8 @@ interface Wanted {
 export class EndpointRegistry {
   private readonly entries = new Map<string, Entry>();
   private pools: ReadonlyMap<string, readonly LiveEndpoint[]> = new Map();
+  private pdPools: ReadonlyMap<string, PdPool> = new Map();
+  private readonly places = new WeakMap<Pod, WeakMap<ModelServer, { readonly place: PdPlace | undefined }>>();
   private readonly freeSlots: number[] = [];
   private nextSlot = 0;
 
@@ -56,12 +63,21 @@ export class EndpointRegistry {
     // Removals first: their slots are purged before anybody can get them.
     for (const [key, entry] of this.entries) if (!wanted.has(key)) this.remove(key, entry);
     const pools = new Map<string, LiveEndpoint[]>(order.map((server) => [keyOf(server), []]));
+    const pdPools = new Map<string, Record<keyof PdPool, PdMember[]>>();
     for (const [key, want] of wanted) {
       const entry = this.entries.get(key) ?? this.add(key, want);
       this.refresh(entry, want.pod, want.server);
       for (const pool of want.pools) pools.get(pool)!.push(entry.live);
+      for (const { server, role } of want.pairing) {
+        const place = this.placeOf(want.pod, server);
+        if (place === undefined) continue;
+        const pool = pdPools.get(keyOf(server)) ?? { prefill: [], decode: [] };
+        pdPools.set(keyOf(server), pool);
+        pool[role].push({ live: entry.live, place });
+      }
     }
     this.pools = pools;
+    this.pdPools = pdPools;
   }
 
   /** Endpoints of a ModelServer, available or not; undefined when there is no such server. @param key `namespace/name`. */
@@ -69,9 +85,36 @@ export class EndpointRegistry {
     return this.pools.get(key);
   }
 
+  /** Pods of a ModelServer that may pair; undefined where none has a role. @param key `namespace/name`. */
+  pdPool(key: string): PdPool | undefined {
+    return this.pdPools.get(key);
+  }
+
+  /** ModelServers that an endpoint is of, as `namespace/name`. */
+  poolsOf(live: LiveEndpoint): readonly string[] {
+    const servers = [...this.pools].flatMap(([key, members]) => (members.includes(live) ? [key] : []));
+    for (const [key, { prefill }] of this.pdPools) if (prefill.some((member) => member.live === live)) servers.push(key);
+    return servers;
+  }
+
   /** Every endpoint once. */
   all(): readonly LiveEndpoint[] {
     return [...this.entries.values()].map(({ live }) => live);
+  }
+
+  /** Read once for each state of a pod and a server: it takes the pod's command line apart. */
+  private placeOf(pod: Pod, server: ModelServer): PdPlace | undefined {
+    let byServer = this.places.get(pod);
+    if (byServer === undefined) {
+      byServer = new WeakMap();
+      this.places.set(pod, byServer);
+    }
+    let known = byServer.get(server);
+    if (known === undefined) {
+      known = { place: pdPlaceOf(pod, server) };
+      byServer.set(server, known);
+    }
+    return known.place;
   }
 
   private add(key: string, { pod, server, host, port }: Wanted): Entry {
@@ -87,6 +130,7 @@ export class EndpointRegistry {
       pod: { namespace, name, uid },
       host,
       port,
+      ...(server.spec.workloadPort.protocol === 'https' ? { protocol: 'https' } : {}),
       engine: server.spec.inferenceEngine,
     };
     const live = new LiveEndpoint(endpoint, this.capacityOf(pod, server), false);
@@ -131,19 +175,24 @@ function wantedEndpoints(servers: readonly ModelServer[], pods: readonly Pod[]):
   }
   const wanted = new Map<string, Wanted>();
   for (const server of servers) {
-    const labels = selectedLabels(server);
-    const [first] = Object.entries(labels);
-    // An empty selector would take every pod of the namespace; nobody means that.
-    if (first === undefined) continue;
-    for (const pod of byLabel.get(labelKey(server.metadata.namespace, ...first)) ?? []) {
-      const hasEnded = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
-      if (hasEnded || !selects({ matchLabels: labels }, pod.metadata.labels)) continue;
-      const address = podAddress(pod, server.spec.workloadPort.port);
-      if (address === undefined) continue;
-      const key = `${uidOf(pod)} ${address.host} ${address.port}`;
-      const known = wanted.get(key);
-      if (known === undefined) wanted.set(key, { pod, server, ...address, pools: [keyOf(server)] });
-      else known.pools.push(keyOf(server));
+    const chosen = new Set<Pod>();
+    for (const { labels, role } of selections(server)) {
+      const [first] = Object.entries(labels);
+      // An empty selector would take every pod of the namespace; nobody means that.
+      if (first === undefined) continue;
+      for (const pod of byLabel.get(labelKey(server.metadata.namespace, ...first)) ?? []) {
+        const hasEnded = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+        if (hasEnded || chosen.has(pod) || !selects({ matchLabels: labels }, pod.metadata.labels)) continue;
+        const address = podAddress(pod, server.spec.workloadPort.port);
+        if (address === undefined) continue;
+        chosen.add(pod);
+        // What is spoken there is part of what it is: connections and scrapes begin anew when it changes.
+        const key = `${uidOf(pod)} ${address.host} ${address.port} ${server.spec.workloadPort.protocol}`;
+        const want = wanted.get(key) ?? { pod, server, ...address, pools: [], pairing: [] };
+        wanted.set(key, want);
+        if (role !== 'prefill') want.pools.push(keyOf(server));
+        if (role !== 'any') want.pairing.push({ server, role });
+      }
     }
   }
   return wanted;
@@ -153,10 +202,20 @@ function labelKey(namespace: string | undefined, key: string, value: string): st
   return `${namespace ?? 'default'} ${key}=${value}`;
 }
 
-/** Labels of the server's pods; of a server with prefill and decode pods the decode pods, which can answer a whole request by themselves. */
-function selectedLabels(server: ModelServer): Readonly<Record<string, string>> {
-  const { matchLabels, pdGroup } = server.spec.workloadSelector;
-  return { ...matchLabels, ...pdGroup?.decodeLabels };
+/**
+ * Which pods a server has and what for. Of a server with a PD group decode pods get whole requests too, which they can answer by
+ * themselves; a pod that is both is a decode pod, and a role without labels has no pods, as in Kthena.
+ */
+function selections({ spec }: ModelServer): readonly {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly role: keyof PdPool | 'any';
+}[] {
+  const { matchLabels, pdGroup } = spec.workloadSelector;
+  if (pdGroup === undefined) return [{ labels: matchLabels ?? {}, role: 'any' }];
+  return [
+    { own: pdGroup.decodeLabels, role: 'decode' as const },
+    { own: pdGroup.prefillLabels, role: 'prefill' as const },
+  ].flatMap(({ own, role }) => (Object.keys(own).length === 0 ? [] : [{ labels: { ...matchLabels, ...own }, role }]));
 }
 
 function isDraining(pod: Pod): boolean {

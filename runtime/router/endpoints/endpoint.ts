@@ -7,5 +7,7 @@ export interface Endpoint {
   readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly host: string;
   readonly port: number;
+  /** @default 'http' */
+  readonly protocol?: 'https';
   readonly engine: 'vLLM' | 'SGLang';
 }

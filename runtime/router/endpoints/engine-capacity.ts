@@ -56,6 +56,6 @@ export function capacityOfPod(pod: Pod, context: ServingContext): EngineCapacity
     maxNumSeqs: ranks * Math.max(1, plan?.maxNumSeqs ?? DEFAULT_MAX_NUM_SEQS),
     maxNumBatchedTokens: ranks * (batched > 0 ? batched : DEFAULT_MAX_NUM_BATCHED_TOKENS),
     kvCapacityTokens: kvTokens > 0 ? kvTokens : LEAST_KV_TOKENS,
-    release: plan?.version,
+    ...(plan === undefined ? {} : { release: plan.version }),
   };
 }

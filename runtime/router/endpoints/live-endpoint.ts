@@ -5,13 +5,21 @@ import { LearnedRates } from './learned-rates';
 import { OutlierEjection } from './outlier-ejection';
 import { ScrapedState } from './scraped-state';
 
+const NO_ADAPTERS: readonly string[] = [];
+/** No engine has slots for more. */
+const MOST_ADAPTERS = 64;
+
 /** Everything the router knows of one endpoint. It lives as long as the pod object does, through phases of not being ready. */
 export class LiveEndpoint {
   readonly ledger = new InFlightLedger();
   readonly outlier = new OutlierEjection();
   readonly rates: LearnedRates;
+  /** Requests in flight there of routers that this one hears of through a shared counter alone. */
+  elsewhere = 0;
   private state = new ScrapedState();
   private gone = false;
+  private listed: ReadonlySet<string> | undefined;
+  private adapters: readonly string[] = NO_ADAPTERS;
 
   constructor(
     readonly endpoint: Endpoint,
@@ -44,6 +52,25 @@ export class LiveEndpoint {
     return this.state.kvCapacityTokens ?? this.limits.kvCapacityTokens;
   }
 
+  /** Models and adapters that its engine lists; undefined where it was not asked, or has not answered yet. */
+  get models(): ReadonlySet<string> | undefined {
+    return this.listed;
+  }
+
+  setModels(models: ReadonlySet<string> | undefined): void {
+    this.listed = models;
+  }
+
+  /** Adapters that this router sent requests for, the last one first: what the engine has at hand, as far as its slots go. */
+  get recentAdapters(): readonly string[] {
+    return this.adapters;
+  }
+
+  adapterUsed(adapter: string): void {
+    if (this.adapters[0] === adapter) return;
+    this.adapters = [adapter, ...this.adapters.filter((each) => each !== adapter)].slice(0, MOST_ADAPTERS);
+  }
+
   setAvailable(isAvailable: boolean): void {
     this.available = isAvailable;
   }
@@ -62,5 +89,7 @@ export class LiveEndpoint {
   restarted(): void {
     this.state = new ScrapedState();
     this.rates.reset();
+    this.listed = undefined;
+    this.adapters = NO_ADAPTERS;
   }
 }

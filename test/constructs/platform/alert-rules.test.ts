@@ -18,6 +18,10 @@ const ttft = (le: string) => `kvasir_router_time_to_first_token_seconds_bucket{$
 const replicas = (of: string) => `kvasir_autoscaler_replicas{${SCALER},policy="chat",target="chat-l40s",of="${of}"}`;
 const scrapes = (result: string) => `kvasir_autoscaler_scrapes_total{${SCALER},result="${result}"}`;
 const active = `kthena_router_active_requests{${AT},pod="kvasir-router-0"}`;
+const keysFetched = `kvasir_router_jwks_last_success_timestamp_seconds{${AT},pod="kvasir-router-0"}`;
+const keysFailed = `kvasir_router_jwks_fetches_total{${AT},pod="kvasir-router-0",outcome="failed"}`;
+const configTaken = `kvasir_router_config_last_reload_successful{${AT},pod="kvasir-router-0"}`;
+const configAwaiting = `kvasir_router_config_fields_awaiting_restart{${AT},pod="kvasir-router-0"}`;
 const rounds = `kvasir_autoscaler_round_seconds_count{${SCALER}}`;
 
 /** Series of a platform that works, one sample per minute for an hour. */
@@ -31,6 +35,10 @@ const HEALTHY: Readonly<Record<string, string>> = {
   [ttft('10')]: '0+600x60',
   [ttft('60')]: '0+600x60',
   [ttft('+Inf')]: '0+600x60',
+  [keysFetched]: '0+60x60',
+  [keysFailed]: '0+1x60',
+  [configTaken]: '1+0x60',
+  [configAwaiting]: '0+0x60',
   [rounds]: '0+4x60',
   [scrapes('answered')]: '0+40x60',
   [scrapes('failed')]: '0+4x60',
@@ -61,6 +69,11 @@ const CASES: readonly Case[] = [
   ['a router is nearly full', { [active]: '950+0x60' }, 8, ['KvasirRouterNearLimit']],
   ['first tokens come late', { [ttft('1')]: '0+0x60', [ttft('10')]: '0+500x60' }, 16, ['KvasirSlowFirstToken']],
   ['engines fail attempts that retries save', { [attempts('refused')]: '0+300x60' }, 16, ['KvasirAttemptsFail']],
+  ['the keys of tokens are old', { [keysFetched]: '0+0x60' }, 36, ['KvasirSigningKeysStale']],
+  ['the keys of tokens are not so old', { [keysFetched]: '0+0x60' }, 29, []],
+  ['no keys ever came', { [keysFetched]: null }, 8, ['KvasirSigningKeysStale']],
+  ['a configuration is refused', { [configTaken]: '0+0x60' }, 6, ['KvasirConfigRefused']],
+  ['a configuration waits for a restart', { [configAwaiting]: '2+0x60' }, 31, ['KvasirConfigAwaitsRestart']],
   ['the autoscaler is away', { [rounds]: null }, 12, ['KvasirAutoscalerDown']],
   ['the autoscaler finishes no round', { [rounds]: '7+0x60' }, 15, ['KvasirAutoscalerStuck']],
   ['most pages cannot be read', { [scrapes('failed')]: '0+60x60' }, 16, ['KvasirAutoscalerBlind']],
@@ -81,7 +94,10 @@ const CASES: readonly Case[] = [
 const groups = [
   { name: 'kvasir-engine-series', rules: engineSeries() },
   { name: 'kvasir-engines', rules: engineAlerts({}) },
-  { name: 'kvasir-router', rules: routerAlerts({ job: 'kvasir-router', namespace: 'kvasir' }, 1000, {}) },
+  {
+    name: 'kvasir-router',
+    rules: routerAlerts({ job: 'kvasir-router', namespace: 'kvasir' }, { requestsInFlight: 1000, jwksRefreshMs: 600_000 }, {}),
+  },
   { name: 'kvasir-autoscaler', rules: autoscalerAlerts({ job: 'kvasir-autoscaler', namespace: 'kvasir' }, 15_000) },
 ];
 const SEVERITY = new Map(

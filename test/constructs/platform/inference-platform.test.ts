@@ -80,13 +80,18 @@ describe('an InferencePlatform', () => {
     expect(parseRouterConfig(data(objects.get('ConfigMap', 'kvasir-router'))['routerConfiguration.yaml']!).kind).toBe('valid');
   });
 
-  it('restarts pods when their configuration changes, and lets them drain as it says', () => {
-    const changed = platform({ router: { config: { drain: { timeoutMs: 60_000, announceMs: 2500 } } } }).objects;
+  it('restarts pods only when what they read at their start changes, and lets them drain as it says', () => {
+    const changed = platform({
+      router: { config: { drain: { timeoutMs: 60_000, announceMs: 2500 }, sessions: { maxEntries: 10 } } },
+    }).objects;
     const hash = (from: typeof objects, name: string) =>
       template(from.get('Deployment', name)).metadata.annotations['kvasir.dev/config-hash'];
     expect(hash(changed, 'kvasir-router')).not.toBe(hash(objects, 'kvasir-router'));
     expect(hash(changed, 'kvasir-autoscaler')).toBe(hash(objects, 'kvasir-autoscaler'));
     expect(template(changed.get('Deployment', 'kvasir-router')).spec.terminationGracePeriodSeconds).toBe(73);
+    const taken = platform({ router: { config: { retry: { attempts: 5 } } } }).objects;
+    expect(hash(taken, 'kvasir-router')).toBe(hash(objects, 'kvasir-router'));
+    expect(taken.get('ConfigMap', 'kvasir-router').data).not.toEqual(objects.get('ConfigMap', 'kvasir-router').data);
   });
 
   it('may be changed like any pod', () => {

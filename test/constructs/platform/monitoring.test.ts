@@ -12,8 +12,14 @@ import {
 import { type AnyObject, synth } from '../../../constructs/testing';
 import { AutoscalerMetrics } from '../../../runtime/autoscaler/report/autoscaler-metrics';
 import { Metrics } from '../../../runtime/lib/metrics';
+import { AuthMetrics } from '../../../runtime/router/observability/auth-metrics';
+import { ConfigMetrics } from '../../../runtime/router/observability/config-metrics';
+import { LimitMetrics } from '../../../runtime/router/observability/limit-metrics';
+import { QueueMetrics } from '../../../runtime/router/observability/queue-metrics';
 import { RouterMetrics } from '../../../runtime/router/observability/router-metrics';
+import { SchedulingMetrics } from '../../../runtime/router/observability/scheduling-metrics';
 import { ENGINES } from '../../../src/catalog/engines/engine-table';
+import { defaultRouterConfig } from '../../../src/config/router-config';
 import { definitionProblems } from '../../helpers/definition-problems';
 import { seriesOf } from '../../helpers/promql-names';
 
@@ -47,7 +53,13 @@ const dashboardOf = (objects: typeof watched) =>
 async function exported(): Promise<ReadonlyMap<string, readonly string[]>> {
   const autoscaler = new Metrics();
   new AutoscalerMetrics(autoscaler);
-  const registries = [new RouterMetrics().metrics.registry, autoscaler.registry];
+  const router = new RouterMetrics().metrics;
+  new AuthMetrics(router);
+  new ConfigMetrics(router);
+  new LimitMetrics(router);
+  new QueueMetrics(router, defaultRouterConfig().queue);
+  new SchedulingMetrics(router, () => 0);
+  const registries = [router.registry, autoscaler.registry];
   const own = registries.flatMap((registry) =>
     registry.getMetricsAsArray().flatMap((metric): [string, readonly string[]][] => {
       const { name, labelNames } = metric as unknown as { readonly name: string; readonly labelNames: readonly string[] };

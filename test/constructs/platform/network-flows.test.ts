@@ -206,6 +206,15 @@ describe('flows through NetworkIsolation', () => {
       ],
     ],
     [
+      'a Router with replication',
+      { router: { replication: { secret: SecretRef.existing('router-siblings', 'secret') } } },
+      [
+        ['replication', 'kvasir-router', 'kvasir-router', 9091, YES],
+        ['replication', 'kvasir-autoscaler', 'kvasir-router', 9091, NO],
+        ['replication', 'stranger', 'kvasir-router', 9091, NO],
+      ],
+    ],
+    [
       'an ExternalModelProvider',
       { more: (_, models) => void new ExternalModelProvider(models, 'cloud', { baseUrl: 'https://api.example.com:8443/v1' }) },
       [

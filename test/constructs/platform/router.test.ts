@@ -1,6 +1,6 @@
 import { Chart } from 'cdk8s';
 import { parse } from 'yaml';
-import { GitOpsApp, Router, type RouterProps, SecretRef } from '../../../constructs';
+import { GitOpsApp, Redis, Router, type RouterProps, SecretRef } from '../../../constructs';
 import { synth } from '../../../constructs/testing';
 import type { PodTemplate } from '../../../constructs/workload/pod-template';
 import { decodeRouterConfig } from '../../../src/config/router-config';
@@ -95,5 +95,41 @@ describe('who may ask a Router', () => {
     new Router(new Chart(app, 'c', { namespace: 'system' }), 'r', { image: 'router:1.0', ...props });
     const found = app.check().open.filter((each) => each.code === code);
     expect(found.map(({ field, message }) => `${field} ${message}`)).toEqual([expect.stringMatching(text)]);
+  });
+});
+
+describe('copies of a Router that decide as one', () => {
+  const replication = { secret: SecretRef.existing('router-siblings', 'secret') };
+
+  it('find each other by a headless Service, before they are ready too', () => {
+    const { document, objects, template, made } = routerOf({ replication });
+    const address = 'kvasir-router-siblings.system.svc:9091';
+    expect(document).toEqual({
+      replication: { secretFile: '/etc/replication/secret', siblings: [address], listen: '0.0.0.0:9091' },
+    });
+    expect(decodeRouterConfig(document)).toEqual({ kind: 'valid', config: made.config });
+    expect(objects.get('Service', 'kvasir-router-siblings').spec).toEqual({
+      clusterIP: 'None',
+      publishNotReadyAddresses: true,
+      selector: { app: 'kvasir-router' },
+      ports: [{ name: 'replication', port: 9091, targetPort: 9091, protocol: 'TCP' }],
+    });
+    expect(JSON.stringify(template.spec)).toContain(
+      '"secret":{"items":[{"key":"secret","path":"secret"}],"name":"router-siblings"}',
+    );
+    expect(objects.all.flatMap(coreObjectProblems)).toEqual([]);
+  });
+
+  it('meet in Redis where there is one, and need no Service', () => {
+    const { document, objects, made } = routerOf({ replication, redis: Redis.external({ address: 'redis.example.com:6379' }) });
+    expect(document).toMatchObject({ replication: { secretFile: '/etc/replication/secret' } });
+    expect(made.config.replication?.siblings).toBeUndefined();
+    expect(objects.ofKind('Service').map(({ metadata }) => metadata.name)).toEqual(['kvasir-router']);
+  });
+
+  it('are none without it', () => {
+    const { document, objects } = routerOf({ replicas: 4 });
+    expect(document).not.toHaveProperty('replication');
+    expect(objects.ofKind('Service')).toHaveLength(1);
   });
 });
