@@ -49,29 +49,38 @@ const duration = (path: readonly string[], leastMs: number, mostMs: number): Var
 });
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const HEADER = new RegExp(HTTP_TOKEN);
 
 /** Kthena's variables that have a field here. */
 const VARIABLES: Readonly<Record<string, Variable>> = {
-  ENABLE_FAIRNESS_SCHEDULING: flag('fairness', 'enabled'),
-  FAIRNESS_WINDOW_SIZE: duration(['fairness', 'windowMs'], 60_000, HOUR_MS),
-  FAIRNESS_INPUT_TOKEN_WEIGHT: weight('fairness', 'inputTokenWeight'),
-  FAIRNESS_OUTPUT_TOKEN_WEIGHT: weight('fairness', 'outputTokenWeight'),
-  FAIRNESS_PRIORITY_TOKEN_WEIGHT: weight('fairness', 'priorityTokenWeight'),
-  FAIRNESS_PRIORITY_REQUEST_NUM_WEIGHT: weight('fairness', 'priorityRequestNumWeight'),
-  FAIRNESS_MAX_CONCURRENT: count(['fairness', 'maxConcurrent'], 0),
-  ENABLE_SESSION_BOOST: flag('sessionBoost', 'enabled'),
+  ENABLE_FAIRNESS_SCHEDULING: flag('queue', 'fairness', 'enabled'),
+  FAIRNESS_WINDOW_SIZE: duration(['queue', 'fairness', 'windowMs'], 60_000, HOUR_MS),
+  FAIRNESS_INPUT_TOKEN_WEIGHT: weight('queue', 'fairness', 'inputTokenWeight'),
+  FAIRNESS_OUTPUT_TOKEN_WEIGHT: weight('queue', 'fairness', 'outputTokenWeight'),
+  FAIRNESS_PRIORITY_TOKEN_WEIGHT: weight('queue', 'fairness', 'priorityTokenWeight'),
+  FAIRNESS_PRIORITY_REQUEST_NUM_WEIGHT: weight('queue', 'fairness', 'priorityRequestNumWeight'),
+  FAIRNESS_MAX_CONCURRENT: count(['queue', 'fairness', 'maxConcurrent'], 0),
+  ENABLE_SESSION_BOOST: flag('queue', 'sessionBoost', 'enabled'),
   SESSION_BOOST_HEADER: {
-    path: ['sessionBoost', 'header'],
+    path: ['queue', 'sessionBoost', 'header'],
     read: (text) => (HEADER.test(text) ? text : undefined),
     takes: 'the name of a header',
   },
-  SESSION_BOOST_MAX_SESSIONS: count(['sessionBoost', 'maxSessions'], 1),
-  SESSION_BOOST_INFLIGHT_PER_POD: count(['sessionBoost', 'inflightPerPod'], 1),
-  SESSION_BOOST_GRACE_PERIOD: duration(['sessionBoost', 'gracePeriodMs'], 0, 60_000),
+  SESSION_BOOST_MAX_SESSIONS: count(['queue', 'sessionBoost', 'maxSessions'], 1),
+  SESSION_BOOST_INFLIGHT_PER_POD: count(['queue', 'sessionBoost', 'inflightPerPod'], 1),
+  SESSION_BOOST_GRACE_PERIOD: duration(['queue', 'sessionBoost', 'gracePeriodMs'], 0, 60_000),
   // Of two that are set, the one whose queue is switched on counts in Kthena; here there is one queue, and the later row wins.
-  SESSION_BOOST_TIMEOUT: duration(['maxWaitMs'], 1, HOUR_MS),
-  FAIRNESS_QUEUE_TIMEOUT: duration(['maxWaitMs'], 1, HOUR_MS),
+  SESSION_BOOST_TIMEOUT: duration(['queue', 'maxWaitMs'], 1, HOUR_MS),
+  FAIRNESS_QUEUE_TIMEOUT: duration(['queue', 'maxWaitMs'], 1, HOUR_MS),
+  ACCESS_LOG_ENABLED: flag('accessLog', 'enabled'),
+  ACCESS_LOG_FORMAT: {
+    path: ['accessLog', 'format'],
+    read: (text) => (text === 'text' || text === 'json' ? text : undefined),
+    takes: 'text or json',
+  },
+  ACCESS_LOG_OUTPUT: { path: ['accessLog', 'output'], read: (text) => text || undefined, takes: 'stdout, stderr or a file' },
+  DRAIN_TIMEOUT: duration(['drain', 'timeoutMs'], 1, DAY_MS),
 };
 
 /** Kthena's variables for which there is nothing to set: room in pods paces the queue, and its order is never stale. */
@@ -95,8 +104,8 @@ export function environmentFindings(environment: Environment): readonly Finding[
 }
 
 /**
- * Reads configuration documents of a router whose environment may have Kthena's variables for its queues: they stand for fields under
- * `queue` that the document leaves out.
+ * Reads configuration documents of a router whose environment may have Kthena's variables: they stand for fields that the document leaves
+ * out.
  */
 export function routerConfigReader(environment: Environment): (text: string, file?: string) => DecodedRouterConfig {
   return (text, file) =>
@@ -114,7 +123,7 @@ function withEnvironment(document: unknown, environment: Environment): unknown {
   let result = document;
   for (const [name, { path, read }] of Object.entries(VARIABLES)) {
     const value = read(environment[name] ?? '');
-    if (value !== undefined) result = withDefault(result, ['queue', ...path], value);
+    if (value !== undefined) result = withDefault(result, path, value);
   }
   // What the document says comes last, so that of several rows for one field the last counts.
   return document === result ? document : overlaid(result, document);

@@ -118,7 +118,18 @@ export async function createScheduling(options: SchedulingOptions): Promise<Sche
   const density = new TextDensity();
   const shares = new PodShares(index, density);
   const scraper = new Scraper(clock, options.fetchMetrics ?? fetcher!.fetchMetrics);
-  const readiness = new Readiness(clock, () => isSynced() && registry.all().every(({ scraped }) => scraped.isTried));
+  let isListed = false;
+  // Before the first update after the sync, no endpoint is known, and "all of them were scraped" would hold of none.
+  const list = (): void => {
+    if (isListed) return;
+    isListed = true;
+    update();
+  };
+  const readiness = new Readiness(clock, () => {
+    if (!isSynced()) return false;
+    list();
+    return registry.all().every(({ scraped }) => scraped.isTried);
+  });
   const scrapes = new EndpointScrapes(scraper, clock, (live) => {
     shares.refresh(live);
     readiness.check();

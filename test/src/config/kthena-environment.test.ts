@@ -1,12 +1,31 @@
 import { environmentFindings, routerConfigReader } from '../../../src/config/kthena-environment';
 
-const queueOf = (environment: Readonly<Record<string, string>>, text = '{}') => {
+const configOf = (environment: Readonly<Record<string, string>>, text = '{}') => {
   const decoded = routerConfigReader(environment)(text);
   if (decoded.kind === 'invalid') throw new Error(JSON.stringify(decoded.findings));
-  return decoded.config.queue;
+  return decoded.config;
 };
+const queueOf = (...given: Parameters<typeof configOf>) => configOf(...given).queue;
 
-describe('Kthena’s variables for its queues', () => {
+describe('Kthena’s variables', () => {
+  it('for access log and drain stand for their fields too', () => {
+    const environment = {
+      ACCESS_LOG_ENABLED: 'false',
+      ACCESS_LOG_FORMAT: 'json',
+      ACCESS_LOG_OUTPUT: '/var/log/access.log',
+      DRAIN_TIMEOUT: '90s',
+    };
+    expect(environmentFindings(environment)).toEqual([]);
+    expect(configOf(environment, 'accessLog: {enabled: true}')).toMatchObject({
+      accessLog: { enabled: true, format: 'json', output: '/var/log/access.log' },
+      drain: { timeoutMs: 90_000 },
+    });
+    expect(environmentFindings({ ACCESS_LOG_FORMAT: 'xml', DRAIN_TIMEOUT: '0s' }).map(({ field }) => field)).toEqual([
+      'ACCESS_LOG_FORMAT',
+      'DRAIN_TIMEOUT',
+    ]);
+  });
+
   it('stand for fields that the document leaves out', () => {
     const environment = {
       ENABLE_FAIRNESS_SCHEDULING: 'true',

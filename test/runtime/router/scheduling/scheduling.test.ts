@@ -58,6 +58,13 @@ describe('scheduling', () => {
     expect(scheduling.isReady()).toBe(true);
   });
 
+  it('is not ready for want of pods that it did not look at yet, however long its start takes', async () => {
+    const opening = open(() => new Promise(() => undefined));
+    clock.advance(10_000);
+    await opening;
+    expect(scheduling.isReady()).toBe(false);
+  });
+
   it('is ready although a pod cannot be scraped, and routes to it', async () => {
     await open(() => Promise.reject(new Error('connect ECONNREFUSED')));
     await scheduling.whenReady();
