@@ -114,6 +114,7 @@ export type { RedisServer, RedisTls } from './platform/redis-server';
 export { Router, type RouterProps } from './platform/router';
 export type { ApiKeyOptions, TokenOptions } from './platform/router-auth';
 export type { RouterReplication } from './platform/router-replication';
+export type { EngineTls, RouterTls } from './platform/router-tls';
 export { between, Replicas } from './replicas';
 export { Rollout, type RolloutOptions } from './rollout';
 export { SecretRef } from './secret-ref';

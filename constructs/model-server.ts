@@ -37,6 +37,8 @@ export interface ModelServerProps {
   readonly podLabels: Readonly<Record<string, string>>;
   /** Port of the engine. */
   readonly port: number;
+  /** What the engine speaks there; for https, see `Router.engineTls`. @default 'http' */
+  readonly protocol?: 'http' | 'https';
   /** Name that the engine serves the model under. @default requests keep the name that the client asked for */
   readonly model?: string;
   /** Prefill and decode pods among them, and how a request is handed from one to the other. @default every pod does both */
@@ -69,7 +71,7 @@ export class ModelServer extends Construct {
         ...(props.model === undefined ? {} : { model: props.model }),
         inferenceEngine: props.engine,
         workloadSelector,
-        workloadPort: { port: props.port, protocol: 'http' },
+        workloadPort: { port: props.port, protocol: props.protocol ?? 'http' },
         trafficPolicy: trafficPolicy(props.traffic ?? { retry: { attempts: 2 } }),
         ...(disaggregation?.handOff === undefined ? {} : { kvConnector: { type: disaggregation.handOff } }),
       },

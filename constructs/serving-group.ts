@@ -1,4 +1,4 @@
-import { k8s } from 'cdk8s-plus-28';
+import type { ApiObject } from 'cdk8s';
 import { Construct } from 'constructs';
 import type { Finding } from '../src/errors';
 import { Labels } from '../src/labels';
@@ -10,6 +10,8 @@ import type { Launch, LaunchRequest } from './engine/engine-spec';
 import { Gang, type GangMember } from './gang';
 import { schedulerNameOf } from './gang-options';
 import { mirroredImage } from './images';
+import { RawDisruptionBudget } from './kube/pod-disruption-budget';
+import { RawService } from './kube/service';
 import type { ModelSource } from './model-source';
 import { objectName } from './object-name';
 import { ownedLabels } from './owned-labels';
@@ -66,8 +68,8 @@ export class ServingGroup extends Construct implements Scalable, GangMember {
   readonly workload: Workload;
   /** How the pod of a replica that serves starts its engine. */
   readonly launch: Launch;
-  readonly service: k8s.KubeService;
-  readonly disruptionBudget: k8s.KubePodDisruptionBudget;
+  readonly service: ApiObject;
+  readonly disruptionBudget: ApiObject;
   private readonly scalers: AutoscalingPolicy[] = [];
   private readonly makeTemplate: (place: 'leader' | 'worker') => PodTemplate;
   private readonly gangs: Gang[] = [];
@@ -232,25 +234,24 @@ export class ServingGroup extends Construct implements Scalable, GangMember {
     });
   }
 
-  private createService({ name, labels }: ServingGroupSpec): k8s.KubeService {
+  private createService({ name, labels }: ServingGroupSpec): ApiObject {
     const serviceName = this.workload.makesService ? objectName(this, `${name}-http`) : name;
-    return new k8s.KubeService(this, 'Service', {
+    return new RawService(this, 'Service', {
       metadata: { name: serviceName, labels },
       spec: {
-        clusterIp: 'None',
+        clusterIP: 'None',
         selector: this.servingSelector,
-        ports: [{ name: 'http', port: this.engine.port, targetPort: k8s.IntOrString.fromString('http'), protocol: 'TCP' }],
+        ports: [{ name: 'http', port: this.engine.port, targetPort: 'http', protocol: 'TCP' }],
       },
     });
   }
 
-  private createDisruptionBudget({ name, labels }: ServingGroupSpec): k8s.KubePodDisruptionBudget {
-    const bound = Object.entries(this.workload.disruption).map(([field, pods]) => [field, k8s.IntOrString.fromNumber(pods)]);
-    return new k8s.KubePodDisruptionBudget(this, 'DisruptionBudget', {
+  private createDisruptionBudget({ name, labels }: ServingGroupSpec): ApiObject {
+    return new RawDisruptionBudget(this, 'DisruptionBudget', {
       metadata: { name, labels },
       spec: {
         // One replica at a time, all of its pods counted: to lose a worker restarts it. Pods that are not ready never block a drain.
-        ...Object.fromEntries(bound),
+        ...this.workload.disruption,
         unhealthyPodEvictionPolicy: 'AlwaysAllow',
         selector: { matchLabels: this.podSelector },
       },

@@ -33,6 +33,8 @@ async function write(module: string, outfile: string, root: string): Promise<voi
     format: 'cjs',
     metafile: true,
     legalComments: 'none',
+    // Without comments and indentation the package is a third smaller; names stay, for profiles and stack traces.
+    minifyWhitespace: true,
     logLevel: 'error',
     // Libraries ask for these when they are there and do without.
     external: ['pino-pretty', 'bufferutil', 'utf-8-validate'],

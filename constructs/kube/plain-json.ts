@@ -35,11 +35,18 @@ export function plainJson(value: unknown): unknown {
   return map;
 }
 
-/** Most maps come in order already: cdk8s' own types write their fields so. */
+/** Maps with more keys than this are left to the engine's sort, whose working memory is more than a small map. */
+const FEW_KEYS = 24;
+
+/** By insertion: most maps are small, and in order or nearly so. */
 function sortedKeys(fields: object): readonly string[] {
   const keys = Object.keys(fields);
+  if (keys.length > FEW_KEYS) return keys.sort();
   for (let i = 1; i < keys.length; i += 1) {
-    if (keys[i]! < keys[i - 1]!) return keys.sort();
+    const key = keys[i]!;
+    let at = i;
+    for (; at > 0 && keys[at - 1]! > key; at -= 1) keys[at] = keys[at - 1]!;
+    keys[at] = key;
   }
   return keys;
 }

@@ -11,6 +11,15 @@ import { platformImage } from './platform-image';
 import { CONFIG_FOLDER, type PlatformPodSpec, platformPod } from './platform-pod';
 import { DEBUG_PORT, METRICS_PORT } from './ports';
 
+/** A port of a Service and its pods. */
+export interface ImagePort {
+  readonly name: string;
+  readonly port: number;
+  readonly containerPort: number;
+  /** What is spoken there, where its name alone does not say it to gateways. @default none */
+  readonly appProtocol?: string;
+}
+
 /** What every image that is given a configuration document has of its own. */
 export interface ImageDeploymentSpec<Config>
   extends Pick<PlatformPodSpec, 'readiness' | 'liveness' | 'terminationGracePeriodSeconds' | 'cpu' | 'memory' | 'files'> {
@@ -25,7 +34,7 @@ export interface ImageDeploymentSpec<Config>
   /** Arguments before those that all images take. */
   readonly args: readonly string[];
   /** Ports of the Service and its pods, beside that of metrics. */
-  readonly ports: readonly { readonly name: string; readonly port: number; readonly containerPort: number }[];
+  readonly ports: readonly ImagePort[];
   readonly document: object;
   /** The part of the document that the image reads at its start alone. @default all of it */
   readonly restartPart?: (document: object) => object;
@@ -66,7 +75,7 @@ export function createImageDeployment<Config>(scope: Construct, spec: ImageDeplo
   const image = platformImage(scope, part, spec.image);
   const file = `${part}Configuration.yaml`;
   const { hash } = createConfigDocument(scope, name, file, spec.document, spec.restartPart ?? ((all) => all));
-  const allPorts = [...ports, { name: 'metrics', port: METRICS_PORT, containerPort: METRICS_PORT }];
+  const allPorts: readonly ImagePort[] = [...ports, { name: 'metrics', port: METRICS_PORT, containerPort: METRICS_PORT }];
   const deployment = new RawDeployment(scope, 'Resource', {
     metadata: { name, labels },
     spec: () => ({
@@ -97,9 +106,10 @@ export function createImageDeployment<Config>(scope: Construct, spec: ImageDeplo
     metadata: { name, labels },
     spec: {
       selector,
-      ports: allPorts.map(({ name: port, port: number }) => ({
+      ports: allPorts.map(({ name: port, port: number, appProtocol }) => ({
         name: port,
         port: number,
+        ...(appProtocol === undefined ? {} : { appProtocol }),
         targetPort: k8s.IntOrString.fromString(port),
         protocol: 'TCP',
       })),

@@ -20,6 +20,7 @@ import { Redis } from './redis';
 import { type RedisServer, redisFiles, redisSection } from './redis-server';
 import { type ApiKeyOptions, authAccess, authFiles, authSection, authWarnings, type TokenOptions } from './router-auth';
 import { createSiblingService, type RouterReplication, replicationFiles, replicationSection } from './router-replication';
+import { type EngineTls, type RouterTls, tlsFiles, tlsSections } from './router-tls';
 
 export interface RouterProps {
   /** Name of the objects. @default 'kvasir-router' */
@@ -48,6 +49,10 @@ export interface RouterProps {
   readonly jwt?: TokenOptions;
   /** Takes API keys from Secrets, and refuses requests without credentials. @default no keys are taken */
   readonly apiKeys?: ApiKeyOptions;
+  /** Serves requests over TLS, as HTTP/2 or HTTP/1.1, on port 443 of the Service instead of 80. @default plain HTTP/1.1 */
+  readonly tls?: RouterTls;
+  /** Certificates for engines whose ModelServer says https. @default the public authorities, showing nothing */
+  readonly engineTls?: EngineTls;
   /** CPU request of one copy. @default '1' */
   readonly cpu?: string;
   /** Memory request and limit of one copy: the body budget, the prefix index, and connections. @default '2Gi' */
@@ -92,6 +97,7 @@ export class Router extends Construct {
       document: {
         ...props.config,
         ...auth,
+        ...tlsSections(props.config, props.tls, props.engineTls),
         ...(redis === undefined ? {} : sharedSections(redis, props)),
         ...(replication === undefined ? {} : replicationSection(this, this.name, redis)),
       },
@@ -100,7 +106,9 @@ export class Router extends Construct {
     };
     this.config = checkedConfig(this, config);
     addCheck(this, () => (stackContext(this).cluster.kthenaServesRoutes ? [FOREIGN_ROUTER] : []));
-    const { drain } = this.config;
+    const { drain, tls } = this.config;
+    // Probes go to the metrics port then: they have no certificate, and know no authority.
+    const probes = tls === undefined ? 'http' : 'metrics';
     addCheck(this, () => authWarnings(this.config.auth, namespace));
     addCheck(this, () => [...redisOfOthers(this), ...unknownRedis(this)]);
 
@@ -122,14 +130,19 @@ export class Router extends Construct {
       replicas: props.replicas ?? DEFAULT_REPLICAS,
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       args: ['--listen', `0.0.0.0:${REQUEST_PORT}`],
-      ports: [{ name: 'http', port: 80, containerPort: REQUEST_PORT }],
+      ports: [
+        tls === undefined
+          ? { name: 'http', port: 80, containerPort: REQUEST_PORT }
+          : { name: 'https', port: 443, containerPort: REQUEST_PORT, appProtocol: 'https' },
+      ],
       files: [
         ...(redis === undefined ? [] : redisFiles(redis)),
         ...authFiles(props.jwt),
+        ...tlsFiles(props.tls, props.engineTls),
         ...(replication === undefined ? [] : [replicationFiles(replication)]),
       ],
-      readiness: { path: '/readyz', port: 'http' },
-      liveness: { path: '/healthz', port: 'http' },
+      readiness: { path: '/readyz', port: probes },
+      liveness: { path: '/healthz', port: probes },
       terminationGracePeriodSeconds: Math.ceil((drain.announceMs + drain.timeoutMs) / 1000) + CLOSE_SECONDS,
       cpu: props.cpu ?? '1',
       memory: props.memory ?? '2Gi',

@@ -3,8 +3,8 @@ import { Annotations } from '../../src/labels';
 import type { Accelerator } from '../accelerator';
 import type { Engine } from '../engine/engine';
 import type { Launch } from '../engine/engine-spec';
+import type { ApiJson } from '../kube/api-json';
 import type { ModelSource } from '../model-source';
-import type { ApiJson } from './api-json';
 import { containerSecurity, HOME, type PodSecurityOptions, podSecurity } from './pod-security';
 import type { PodTemplate } from './pod-template';
 import type { ShutdownPlan } from './shutdown-plan';
@@ -139,7 +139,7 @@ function probes(
   };
 }
 
-function environment({ engine, env, security, source }: EnginePodSpec): k8s.EnvVar[] {
+function environment({ engine, env, security, source }: EnginePodSpec): readonly ApiJson<k8s.EnvVar>[] {
   const token = source.origin.kind === 'hub' ? source.origin.token : undefined;
   const own: Readonly<Record<string, string>> = {
     HF_HOME: `${HOME}/.cache/huggingface`,
@@ -156,6 +156,6 @@ function environment({ engine, env, security, source }: EnginePodSpec): k8s.EnvV
   ];
 }
 
-function modelVolume({ origin }: ModelSource): k8s.Volume[] {
+function modelVolume({ origin }: ModelSource): readonly ApiJson<k8s.Volume>[] {
   return origin.kind === 'claim' ? [{ name: 'model', persistentVolumeClaim: { claimName: origin.claim, readOnly: true } }] : [];
 }

@@ -30,8 +30,11 @@ const compiled = new WeakMap<TSchema, ValidateFunction>();
 
 /** What of `value` breaks `schema`: types, bounds, enumerations, patterns, required fields. One problem per field. */
 export function validateSchema(schema: TSchema, value: unknown): readonly Problem[] {
-  const validate = compiled.get(schema) ?? ajv.compile(schema);
-  compiled.set(schema, validate);
+  let validate = compiled.get(schema);
+  if (validate === undefined) {
+    validate = ajv.compile(schema);
+    compiled.set(schema, validate);
+  }
   if (validate(value)) return [];
   const problems = new Map<string, Problem>();
   for (const failure of validate.errors ?? []) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const root = join(__dirname, '../..');
 /** First words of literals with a slash that are no codes: API groups, media types, image repositories, this package's own name. */
-const NO_CODE = /^(?:apps|batch|application|text|vllm|lmsysorg|lmcache|ascend|openai|kvasir)\/|\/(?:status|scale)$/;
+const NO_CODE = /^(?:apps|batch|policy|application|text|vllm|lmsysorg|lmcache|ascend|openai|kvasir)\/|\/(?:status|scale)$/;
 const LITERAL = /['"`]([a-z]+(?:-[a-z0-9]+)*\/[a-z0-9]+(?:-[a-z0-9]+)*)['"`]/g;
 
 function filesUnder(folder: string, extension: string): string[] {

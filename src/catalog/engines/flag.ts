@@ -44,6 +44,8 @@ export interface FoundFlag {
  * `--config.key` belongs to `--config`.
  */
 export function findFlag(table: FlagTable, written: string): FoundFlag | undefined {
+  const exact = table.get(written);
+  if (exact !== undefined) return { flag: exact, isNegated: false };
   const name = written.startsWith('--') ? `--${written.slice(2).split('.')[0]!.replaceAll('_', '-')}` : written;
   const direct = table.get(name) ?? aliasesOf(table).get(name);
   if (direct !== undefined) return { flag: direct, isNegated: false };

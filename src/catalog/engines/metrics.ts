@@ -39,8 +39,30 @@ export interface MetricName {
 /** Concept → its names, newest first. A concept that the engine does not export is absent. */
 export type MetricTable = Readonly<Partial<Record<MetricConcept, readonly MetricName[]>>>;
 
+/** Concept → the one name of it that a version exports. */
+export type VersionMetrics = Readonly<Partial<Record<MetricConcept, MetricName>>>;
+
+/** By table and version: a thousand pods share a handful. */
+const known = new WeakMap<MetricTable, Map<string, VersionMetrics>>();
+const MOST_KNOWN = 1000;
+
 /** The name that `version` exports for each concept. */
-export function metricsOfVersion(table: MetricTable, version: string): Readonly<Partial<Record<MetricConcept, MetricName>>> {
+export function metricsOfVersion(table: MetricTable, version: string): VersionMetrics {
+  let versions = known.get(table);
+  if (versions === undefined) {
+    versions = new Map();
+    known.set(table, versions);
+  }
+  let metrics = versions.get(version);
+  if (metrics === undefined) {
+    metrics = findMetrics(table, version);
+    if (versions.size >= MOST_KNOWN) versions.clear();
+    versions.set(version, metrics);
+  }
+  return metrics;
+}
+
+function findMetrics(table: MetricTable, version: string): VersionMetrics {
   const entries = Object.entries(table).map(
     ([concept, names]) =>
       [concept, names.find(({ since }) => since === undefined || compareVersions(since, version) <= 0)] as const,

@@ -133,3 +133,57 @@ describe('copies of a Router that decide as one', () => {
     expect(objects.ofKind('Service')).toHaveLength(1);
   });
 });
+
+describe('a Router with a certificate', () => {
+  const tls = { certificate: 'router-tls', clientAuthorities: SecretRef.existing('clients', 'ca.crt') };
+  const engineTls = {
+    caCertificate: SecretRef.existing('engines', 'ca.crt'),
+    clientCertificate: 'router-client',
+    serverName: 'engine',
+  };
+
+  it('serves port 443 with the Secrets that are named, and is probed where no certificate is needed', () => {
+    const { document, objects, template, made } = routerOf({ tls, engineTls });
+    expect(document).toEqual({
+      tls: { certFile: '/etc/tls/tls.crt', keyFile: '/etc/tls/tls.key', clientCaFile: '/etc/tls/ca.crt' },
+      engineTls: {
+        caFile: '/etc/engine-tls/ca.crt',
+        certFile: '/etc/engine-tls/tls.crt',
+        keyFile: '/etc/engine-tls/tls.key',
+        serverName: 'engine',
+      },
+    });
+    expect(decodeRouterConfig(document)).toEqual({ kind: 'valid', config: made.config });
+    const { ports } = objects.get('Service', 'kvasir-router').spec as { readonly ports: readonly object[] };
+    expect(ports[0]).toEqual({ name: 'https', port: 443, targetPort: 'https', protocol: 'TCP', appProtocol: 'https' });
+    const [container] = template.spec!.containers!;
+    expect(container).toMatchObject({
+      readinessProbe: { httpGet: { path: '/readyz', port: 'metrics' } },
+      livenessProbe: { httpGet: { path: '/healthz', port: 'metrics' } },
+    });
+    const volumes = JSON.stringify(template.spec!.volumes);
+    expect(volumes).toContain('"secret":{"items":[{"key":"tls.crt","path":"tls.crt"}],"name":"router-tls"}');
+    expect(volumes).toContain('"secret":{"items":[{"key":"ca.crt","path":"ca.crt"}],"name":"clients"}');
+    expect(volumes).toContain('"secret":{"items":[{"key":"tls.key","path":"tls.key"}],"name":"router-client"}');
+    expect(objects.all.flatMap(coreObjectProblems)).toEqual([]);
+  });
+
+  it('keeps the limits that its configuration sets', () => {
+    const { made } = routerOf({ tls, config: { tls: { minVersion: 'TLSv1.3', http2: { maxConcurrentStreams: 9 } } } });
+    expect(made.config.tls).toMatchObject({
+      certFile: '/etc/tls/tls.crt',
+      minVersion: 'TLSv1.3',
+      http2: { maxConcurrentStreams: 9, initialWindowBytes: 2 ** 20 },
+    });
+  });
+
+  it('is not one with half a pair for engines', () => {
+    const app = new GitOpsApp({ outdir: '/nonexistent/never-written' });
+    const config = { engineTls: { certFile: '/x/tls.crt' } };
+    new Router(new Chart(app, 'c', { namespace: 'system' }), 'r', { image: 'router:1.0', config });
+    expect(app.check().open.map(({ code, field }) => [code, field])).toContainEqual([
+      'config/invalid-value',
+      'config.engineTls.keyFile',
+    ]);
+  });
+});
