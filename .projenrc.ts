@@ -44,10 +44,16 @@ const project = new typescript.TypeScriptProject({
   // What the constructs need at synth. Everything the images need is bundled by esbuild and stays a dev dependency.
   deps: ['@sinclair/typebox@0.34.52', 'ajv@8.20.0', 're2js@2.10.0', 'yaml@2.9.1'],
   devDeps: [
+    '@anthropic-ai/sdk@1.14.0',
     '@biomejs/biome@2.6.8',
     '@huggingface/jinja@0.5.11',
     '@huggingface/tokenizers@0.2.0',
     '@kubernetes/client-node@1.4.0',
+    '@opentelemetry/api@1.9.0',
+    '@opentelemetry/core@2.12.1',
+    '@opentelemetry/exporter-trace-otlp-http@0.223.1',
+    '@opentelemetry/resources@2.12.1',
+    '@opentelemetry/sdk-trace-base@2.12.1',
     '@swc/core@1.16.22',
     '@swc/jest@0.2.39',
     '@types/jest@30.0.0',
@@ -60,7 +66,9 @@ const project = new typescript.TypeScriptProject({
     'fast-check@4.11.0',
     'fastify@5.12.8',
     'hdr-histogram-js@3.0.1',
+    'ioredis@6.0.0',
     'jest@30.5.2',
+    'jose@6.2.18',
     'lru-cache@11.5.3',
     'openai@6.49.0',
     'pino@10.4.0',
@@ -182,9 +190,9 @@ new JsonFile(project, 'jest.config.json', {
         { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
       ],
     },
-    // Packages that ship ES modules only, which jest cannot require on Node 20.
+    // Packages that ship ES modules only, which jest cannot require on Node 20, and one that imports Node's modules late.
     transformIgnorePatterns: [
-      'node_modules/(?!(@kubernetes/client-node|openid-client|oauth4webapi|jose|cookie|fast-check|pure-rand|@huggingface/tokenizers|@huggingface/jinja|re2js)/)',
+      'node_modules/(?!(@kubernetes/client-node|@opentelemetry/otlp-exporter-base|openid-client|oauth4webapi|jose|cookie|fast-check|pure-rand|@huggingface/tokenizers|@huggingface/jinja|re2js)/)',
     ],
     moduleNameMapper: Object.fromEntries(
       Object.entries(entries).map(([name, file]) => [`^${name.replace('.', 'kvasir')}$`, `<rootDir>/${file}.ts`]),

@@ -43,6 +43,8 @@ export const Labels = {
 export const Annotations = {
   /** On a pod: it gets no new requests and keeps its streams. */
   drain: 'kvasir.dev/drain',
+  /** On a pod: since when (RFC 3339) the autoscaler drains it, before its workload goes to zero replicas. */
+  drainedAt: 'kvasir.dev/drained-at',
   /** On a policy: `true` stops the autoscaler from acting on it. */
   pause: 'kvasir.dev/pause',
   /** On a policy: `true` computes and reports, and writes no scale. */

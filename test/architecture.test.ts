@@ -29,6 +29,7 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   constructs: ['constructs'],
   fastify: ['runtime'],
   undici: ['runtime'],
+  ioredis: ['runtime/lib'],
   pino: ['runtime'],
   'prom-client': ['runtime'],
   commander: ['runtime'],

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { defaultRouterConfig, parseRouterConfig } from '../../src/config/router-config';
+import { environmentFindings, environmentRouterConfig, routerConfigReader } from '../../src/config/kthena-environment';
 import { openManifestCluster } from '../cluster/manifests';
 import { formatAddress, parseListenAddress } from '../lib/http-listen';
 import { exitWith, runImage, untilSignal } from '../lib/image-program';
@@ -7,6 +7,7 @@ import { createLogger, logFindings } from '../lib/logger';
 import { systemRandom } from '../lib/random';
 import { readConfig } from '../lib/read-config';
 import { wallClock } from '../lib/wall-clock';
+import { ConfigFile } from './config-file';
 import { startRouter } from './router';
 
 interface Flags {
@@ -35,19 +36,25 @@ async function run(flags: Flags): Promise<void> {
     metricsListen: parseListenAddress(flags.metricsListen, '--metrics-listen'),
     debugListen: parseListenAddress(flags.debugListen, '--debug-listen'),
   };
-  const config = flags.config === undefined ? defaultRouterConfig() : readConfig(flags.config, parseRouterConfig);
+  const parse = routerConfigReader(process.env);
+  const config = flags.config === undefined ? environmentRouterConfig(process.env) : readConfig(flags.config, parse);
   const log = createLogger('router');
+  environmentFindings(process.env).forEach(logFindings(log));
   const clock = wallClock();
   const cluster = await openManifestCluster({ paths: [flags.cluster], clock, watch: true, onFinding: logFindings(log) });
   try {
     const router = await startRouter({ cluster, clock, random: systemRandom, config, ...addresses, log, processMetrics: true });
+    const file =
+      flags.config === undefined ? undefined : new ConfigFile(flags.config, (next) => void router.reconfigure(next), parse);
+    await file?.start();
     const ended = untilSignal(
       (signal) => {
-        log.info({ signal, timeoutMs: config.drain.timeoutMs }, 'draining; a second signal ends at once');
-        return router.drain(config.drain.timeoutMs);
+        const { timeoutMs } = router.config.drain;
+        log.info({ signal, timeoutMs }, 'draining; a second signal ends at once');
+        return router.drain(timeoutMs);
       },
       () => router.close(),
-    );
+    ).finally(() => file?.close());
     log.info(
       {
         listen: formatAddress(router.address),

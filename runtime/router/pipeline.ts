@@ -8,13 +8,28 @@ export interface Stages {
   /** Gauges of requests being served. */
   begin(reservations: Reservations): void;
   head(incoming: IncomingRequest): RequestHead;
-  authenticate(head: RequestHead): Identity;
+  /** At once where that can be; waiting a turn would cost every request. */
+  authenticate(head: RequestHead): Identity | Promise<Identity>;
   /** Answers what needs no endpoint. @returns whether it did. */
-  answerHere(incoming: IncomingRequest, head: RequestHead): boolean;
+  answerHere(incoming: IncomingRequest, head: RequestHead, identity: Identity): boolean;
   read(incoming: IncomingRequest, head: RequestHead, reservations: Reservations): Promise<ReadRequest>;
   match(request: ReadRequest, identity: Identity): MatchedRequest;
-  admit(incoming: IncomingRequest, matched: MatchedRequest, reservations: Reservations): void;
-  choose(request: ReadRequest, matched: MatchedRequest, reservations: Reservations): AttemptSource;
+  /** At once where nothing is asked of another server. */
+  admit(
+    incoming: IncomingRequest,
+    request: ReadRequest,
+    matched: MatchedRequest,
+    identity: Identity,
+    reservations: Reservations,
+  ): void | Promise<void>;
+  /** At once where a pod has room and nobody waits for it. */
+  choose(
+    incoming: IncomingRequest,
+    request: ReadRequest,
+    matched: MatchedRequest,
+    identity: Identity,
+    reservations: Reservations,
+  ): AttemptSource | Promise<AttemptSource>;
   relay(incoming: IncomingRequest, request: ReadRequest, matched: MatchedRequest, attempts: AttemptSource): Promise<void>;
   refuse(incoming: IncomingRequest, error: RouterError): void;
   /** Metrics and access log, after everything was given back. */
@@ -30,12 +45,15 @@ export function createPipeline(stages: Stages): (incoming: IncomingRequest) => P
     try {
       stages.begin(reservations);
       const head = stages.head(incoming);
-      const identity = stages.authenticate(head); // headers only: no body is read for a stranger
-      if (stages.answerHere(incoming, head)) return;
+      const verified = stages.authenticate(head); // headers only: no body is read for a stranger
+      const identity = verified instanceof Promise ? await verified : verified;
+      if (stages.answerHere(incoming, head, identity)) return;
       const request = await stages.read(incoming, head, reservations); // bytes, model, stream?, prompt
       const matched = stages.match(request, identity); // ModelRoute, rule, target
-      stages.admit(incoming, matched, reservations); // readiness, permits
-      const attempts = stages.choose(request, matched, reservations); // scores the live view for each attempt
+      const admitted = stages.admit(incoming, request, matched, identity, reservations); // readiness, permits, limits
+      if (admitted instanceof Promise) await admitted;
+      const chosen = stages.choose(incoming, request, matched, identity, reservations); // waits for room; scores the live view
+      const attempts = chosen instanceof Promise ? await chosen : chosen;
       await stages.relay(incoming, request, matched, attempts);
     } catch (error) {
       const refusal = toRouterError(error);

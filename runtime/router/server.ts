@@ -1,10 +1,15 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
+import type { ServerOptions as TlsServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
-import fastify from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { TlsConfig } from '../../src/config/tls-config';
 import type { Clock } from '../lib/clock';
+import { Http2Sessions } from './listener/http2-sessions';
+import { TlsServer } from './listener/tls-server';
 import { RequestTrace } from './observability/request-trace';
-import { ClientAnswer } from './relay/client-answer';
-import type { IncomingRequest } from './request';
+import { ClientAnswer, type ClientResponse } from './relay/client-answer';
+import type { ClientMessage, IncomingRequest } from './request';
+import type { Cors } from './request/cors';
 import { RequestIds } from './request/request-ids';
 import { clientRequestId } from './request/upstream-headers';
 
@@ -14,12 +19,27 @@ export interface ServerOptions {
   /** What `/readyz` says. */
   readonly isReady: () => boolean;
   readonly isDraining: () => boolean;
+  /** Longest that the head of a request may take; 0: no limit. */
+  readonly requestHeadMs: number;
+  /** Absent: browsers of other origins are told nothing, and refuse. */
+  readonly cors?: Cors | undefined;
+  /** Absent: plain HTTP/1.1. */
+  readonly tls?: ListenerTls | undefined;
+}
+
+/** How the inference port is encrypted. */
+export interface ListenerTls {
+  readonly options: Pick<TlsServerOptions, 'cert' | 'key' | 'ca' | 'requestCert' | 'rejectUnauthorized' | 'minVersion'>;
+  readonly http2: TlsConfig['http2'];
+  readonly onHandshakeFailed: () => void;
+  readonly onFlood: () => void;
 }
 
 /** Idle client connections stay open for longer than load balancers keep theirs (60 s), so that these close first. */
 const KEEP_ALIVE_MS = 75_000;
-const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 64 * 1024;
+/** Between looks for connections whose head is late; Node's own 30 s would let them live for four times as long as they may. */
+const LATE_HEAD_CHECK_MS = 1_000;
 
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
@@ -29,22 +49,29 @@ const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
  */
 export async function createRouterServer(options: ServerOptions): Promise<Server> {
   const ids = new RequestIds();
-  const app = fastify({
+  const app: FastifyInstance = fastify({
     logger: false,
     serverFactory: (handler) => {
-      const server = createServer({
+      const http1 = {
         keepAliveTimeout: KEEP_ALIVE_MS,
-        headersTimeout: HEADERS_TIMEOUT_MS,
+        headersTimeout: options.requestHeadMs,
         requestTimeout: 0,
+        connectionsCheckingInterval: LATE_HEAD_CHECK_MS,
         maxHeaderSize: MAX_HEADER_BYTES,
         noDelay: true,
         requireHostHeader: true,
-      });
+      };
+      const server =
+        options.tls === undefined ? createServer(http1) : createTlsServer(options.tls, http1, options, ids, () => app);
       server.on('request', (message, response) => {
         if (isHealth(message.url)) handler(message, response);
-        else void options.serve(incomingOf(message, response, options, ids, false));
+        else if (options.cors !== undefined && message.method === 'OPTIONS') preflight(options.cors, message, response);
+        else void options.serve(incomingOf(message, response, options, ids));
       });
-      server.on('checkContinue', (message, response) => void options.serve(incomingOf(message, response, options, ids, true)));
+      server.on(
+        'checkContinue',
+        (message, response) => void options.serve(incomingOf(message, response, options, ids, () => response.writeContinue())),
+      );
       server.on('clientError', refuseConnection);
       return server;
     },
@@ -65,26 +92,68 @@ function isHealth(url: string | undefined): boolean {
   return HEALTH_PATHS.has(query === -1 ? url : url.slice(0, query));
 }
 
+function preflight(cors: Cors, { url = '/', headers }: ClientMessage, response: ClientResponse): void {
+  cors.preflight(url, headers.origin, headers['access-control-request-headers'], response);
+}
+
 function incomingOf(
-  message: IncomingMessage,
-  response: ServerResponse,
+  message: ClientMessage,
+  response: ClientResponse,
   options: ServerOptions,
   ids: RequestIds,
-  expectsContinue: boolean,
+  letBodyCome: () => void = nothing,
 ): IncomingRequest {
   const { clock } = options;
   const trace = new RequestTrace(message.method ?? '', `HTTP/${message.httpVersion}`, clock.now(), clock.monotonic());
   trace.requestId = clientRequestId(message.headers['x-request-id']) ?? ids.make();
   const own = ['x-request-id', trace.requestId];
   if (options.isDraining()) own.push('connection', 'close');
-  return {
-    message,
-    answer: new ClientAnswer(response, own),
-    trace,
-    letBodyCome: () => {
-      if (expectsContinue) response.writeContinue();
+  if (options.cors !== undefined) own.push(...options.cors.headers(message.headers.origin));
+  return { message, answer: new ClientAnswer(response, own), trace, letBodyCome };
+}
+
+function nothing(): void {}
+
+/** The same over TLS, and HTTP/2 beside it. */
+function createTlsServer(
+  tls: ListenerTls,
+  http1: TlsServerOptions & { readonly maxHeaderSize: number },
+  options: ServerOptions,
+  ids: RequestIds,
+  app: () => FastifyInstance,
+): Server {
+  const { requestHeadMs, isDraining } = options;
+  const sessions = new Http2Sessions({
+    limits: tls.http2,
+    maxHeaderBytes: http1.maxHeaderSize,
+    idleMs: KEEP_ALIVE_MS,
+    requestHeadMs,
+    isDraining,
+    onFlood: tls.onFlood,
+    onRequest: (request, response, expectsContinue) => {
+      const letBodyCome = expectsContinue ? () => response.writeContinue() : nothing;
+      if (isHealth(request.url)) void answerHealth(app(), request, response);
+      else if (options.cors !== undefined && request.method === 'OPTIONS') preflight(options.cors, request, response);
+      else void options.serve(incomingOf(request, response, options, ids, letBodyCome));
     },
-  };
+  });
+  const handshakeTimeout = requestHeadMs === 0 ? {} : { handshakeTimeout: requestHeadMs };
+  return new TlsServer({ ...http1, ...tls.options, ...handshakeTimeout }, sessions, tls.onHandshakeFailed);
+}
+
+/** fastify's own server speaks HTTP/1 only. */
+async function answerHealth(app: FastifyInstance, { method, url }: ClientMessage, response: ClientResponse): Promise<void> {
+  const { statusCode, payload, headers } = await app.inject({
+    method: method === 'HEAD' ? 'HEAD' : method === 'GET' ? 'GET' : 'POST',
+    url: url ?? '/',
+  });
+  response.writeHead(statusCode, [
+    'content-type',
+    String(headers['content-type']),
+    'content-length',
+    String(headers['content-length']),
+  ]);
+  response.end(payload);
 }
 
 /** What cannot be parsed as a request gets a plain answer, and its connection ends: nothing after it can be trusted. */

@@ -1,7 +1,16 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Finding } from '../errors';
+import { authFindings, authSchema } from './auth-config';
+import { disaggregationSchema } from './disaggregation-config';
 import { parseDocument } from './parse-document';
+import { queueConfigSchema, queueFindings } from './queue-config';
+import { rateLimitConfigSchema } from './rate-limit-config';
+import { redisSchema } from './redis-config';
+import { replicationFindings, replicationSchema } from './replication-config';
+import { corsSchema, requestsSchema, responsesSchema, sessionsSchema, trustedProxiesSchema } from './request-config';
+import { engineTlsSchema, tlsFindings, tlsSchema } from './tls-config';
+import { tracingSchema } from './tracing-config';
 
 const object = <T extends Record<string, TSchema>>(description: string, properties: T) =>
   Type.Object(properties, { default: {}, additionalProperties: false, description });
@@ -22,14 +31,21 @@ const scorePlugin = Type.Object({
 });
 
 const filterPlugins = Type.Object(
-  { enabled: pluginNames('Filters in order.'), disabled: pluginNames('Carried; a filter that is not enabled is off.') },
+  {
+    enabled: pluginNames('Filters in order.'),
+    disabled: pluginNames('Filters that are off, even where they are enabled; `*` is every one.'),
+  },
   { description: 'Plugins that remove pods from the choice.' },
 );
 
 const scorePlugins = Type.Object(
   {
     enabled: Type.Optional(Type.Array(scorePlugin, { description: 'Scorers and their weights.' })),
-    disabled: Type.Optional(Type.Array(Type.Unknown(), { description: 'Carried; a scorer that is not enabled is off.' })),
+    disabled: Type.Optional(
+      Type.Array(Type.Unknown(), {
+        description: 'Scorers that are off, even where they are enabled, by name or as `{name}`; `*` is every one.',
+      }),
+    ),
   },
   { description: 'Plugins that rate the pods that are left.' },
 );
@@ -47,15 +63,6 @@ const schedulerSchema = Type.Object(
   { description: "Kthena's scheduler configuration." },
 );
 
-const authSchema = Type.Object(
-  {
-    issuer: Type.Optional(Type.String({ description: 'Issuer of the tokens.' })),
-    audiences: Type.Optional(Type.Array(Type.String(), { description: 'Audiences that tokens may be for.' })),
-    jwksUri: Type.Optional(Type.String({ description: 'Where the keys of the issuer are.' })),
-  },
-  { description: 'Must be left empty: this version of the router checks no tokens, and does not start when asked to.' },
-);
-
 /**
  * The router's configuration document: Kthena's `routerConfiguration` (`scheduler`, `auth`) as it is, and what Kvasir adds to it.
  * Every field has a default, so that an empty document is a valid one.
@@ -70,6 +77,15 @@ export const routerConfigSchema = object('Configuration of the router image.', {
         'Scheduling profile. Absent: the plugins under `scheduler.plugins` when there are any, else `expected-latency`.',
     }),
   ),
+  profiles: Type.Record(Type.String({ minLength: 1 }), schedulerSchema, {
+    default: {},
+    description: 'Scheduling profiles by name, for `profile` and `routeProfiles`.',
+  }),
+  routeProfiles: Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 }), {
+    default: {},
+    description:
+      'Scheduling profile of single ModelRoutes, by their namespace and name with a slash between. Absent: that of all.',
+  }),
   explain: object('What is told of decisions.', {
     header: Type.Boolean({
       default: false,
@@ -96,8 +112,14 @@ export const routerConfigSchema = object('Configuration of the router image.', {
       description: 'Deepest nesting of a request body; 400 beyond.',
     }),
     requestsInFlight: Type.Integer({ minimum: 1, default: 20_000, description: 'Requests served at one time; 503 beyond.' }),
+    shadowRequestsInFlight: Type.Integer({
+      minimum: 0,
+      default: 100,
+      description: 'Copies for shadows under way at one time; beyond, requests are not copied.',
+    }),
   }),
   deadlines: object('How long the parts of a request may take.', {
+    requestHeadMs: milliseconds(10_000, 'From the first byte of a request, or its connection, to the end of its head.'),
     requestBodyMs: milliseconds(60_000, 'From the head of a request to the end of its body.'),
     connectMs: milliseconds(3_000, 'Until the connection to an endpoint stands.'),
     firstByteMs: milliseconds(
@@ -130,15 +152,59 @@ export const routerConfigSchema = object('Configuration of the router image.', {
     default: [],
     description: 'More paths that are proxied as POST with a JSON body and its `model`.',
   }),
+  requests: requestsSchema,
+  responses: responsesSchema,
+  sessions: sessionsSchema,
+  cors: Type.Optional(corsSchema),
+  trustedProxies: trustedProxiesSchema,
   accessLog: object('The line about each request.', {
     enabled: Type.Boolean({ default: true, description: 'Whether there is one.' }),
     format: Type.Union([Type.Literal('text'), Type.Literal('json')], { default: 'text', description: 'How it is written.' }),
     output: Type.String({ minLength: 1, default: 'stdout', description: '`stdout`, `stderr`, or a file that is appended to.' }),
     sampleRatio: Type.Number({ minimum: 0, maximum: 1, default: 1, description: 'Share of successful requests that is logged.' }),
   }),
+  decisionLog: object('The line about each decision where a request goes, one JSON object.', {
+    output: Type.Optional(
+      Type.String({ minLength: 1, description: '`stdout`, `stderr`, or a file that is appended to. Absent: no lines.' }),
+    ),
+    sampleRatio: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 0.01,
+      description: 'Share of attempts whose decision is logged.',
+    }),
+  }),
+  tracing: tracingSchema,
   drain: object('How the router ends after SIGTERM.', {
     announceMs: milliseconds(5_000, 'After SIGTERM, how long new connections are still taken while the endpoint is withdrawn.'),
     timeoutMs: milliseconds(300_000, 'After SIGTERM, when streams that still run are cut.'),
+  }),
+  usage: object('The record of what each request used, one JSON object a line.', {
+    output: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: '`stdout`, `stderr`, or a file that is appended to. Absent: no records.',
+      }),
+    ),
+  }),
+  queue: queueConfigSchema,
+  rateLimit: rateLimitConfigSchema,
+  redis: Type.Optional(redisSchema),
+  replication: Type.Optional(replicationSchema),
+  onFlightCounters: Type.Boolean({
+    default: false,
+    description: "Count requests in flight per pod in `redis` as Kthena's routers do, and let `least-request` count theirs.",
+  }),
+  disaggregation: disaggregationSchema,
+  tls: Type.Optional(tlsSchema),
+  engineTls: engineTlsSchema,
+  providers: object('External model providers.', {
+    caFile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'PEM file of authorities that may sign certificates of providers, beside those of Node; read at the start.',
+      }),
+    ),
   }),
 });
 
@@ -159,7 +225,16 @@ export function defaultRouterConfig(): RouterConfig {
 /** Applies defaults to a parsed document and checks it. @param file named in findings. */
 export function decodeRouterConfig(document: unknown, file?: string): DecodedRouterConfig {
   const value = Value.Default(routerConfigSchema, Value.Clone(document ?? {}));
-  if (Value.Check(routerConfigSchema, value)) return { kind: 'valid', config: value };
+  if (Value.Check(routerConfigSchema, value)) {
+    const errors = [
+      ...authFindings(value.auth),
+      ...queueFindings(value.queue),
+      ...tlsFindings(value.engineTls),
+      ...replicationFindings(value),
+    ].filter(({ severity }) => severity === 'error');
+    if (errors.length === 0) return { kind: 'valid', config: value };
+    return { kind: 'invalid', findings: file === undefined ? errors : errors.map((each) => ({ ...each, file })) };
+  }
   const seen = new Set<string>();
   const findings: Finding[] = [];
   for (const error of Value.Errors(routerConfigSchema, value)) {

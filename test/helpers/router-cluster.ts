@@ -9,7 +9,7 @@ import { NETWORKING_API_VERSION } from '../../src/labels';
 /** A cluster in memory, as a router sees it. Changes are told at once. */
 export class FakeRouterCluster implements RouterCluster {
   isSynced = true;
-  readonly secrets = { byLabel: () => new Map() };
+  readonly secrets = { byLabel: () => new Map(), changed: () => () => undefined };
   private readonly byKind = new Map<string, Map<string, KubeObject>>();
   private readonly listeners = new Map<string, Set<(keys: ReadonlySet<string>) => void>>();
 

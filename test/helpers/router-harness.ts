@@ -1,13 +1,15 @@
 import { createServer, request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { RouterCluster } from '../../runtime/cluster/cluster';
 import type { Kind, KindMap, ObjectQuery } from '../../runtime/cluster/objects';
+import type { WakeSignal } from '../../runtime/cluster/wake-signal';
 import type { Clock } from '../../runtime/lib/clock';
 import { silentLogger } from '../../runtime/lib/logger';
 import { seededRandom } from '../../runtime/lib/random';
 import { wallClock } from '../../runtime/lib/wall-clock';
 import type { AccessRecord } from '../../runtime/router/observability/access-record';
-import { type RunningRouter, startRouter } from '../../runtime/router/router';
+import { type RouterOptions, type RunningRouter, startRouter } from '../../runtime/router/router';
 import type { KubeObject } from '../../src/api/meta';
 import { keyOf } from '../../src/api/meta';
 import { defaultRouterConfig, type RouterConfig } from '../../src/config/router-config';
@@ -17,7 +19,19 @@ export class MemoryCluster implements RouterCluster {
   private readonly store = new Map<Kind, Map<string, KubeObject>>();
   private readonly listeners = new Map<Kind, Set<(keys: ReadonlySet<string>) => void>>();
   isSynced = true;
-  readonly secrets = { byLabel: () => new Map() };
+  wake?: WakeSignal;
+  private readonly secretStore = new Map<string, { readonly label: string; readonly data: Readonly<Record<string, Buffer>> }>();
+  private readonly secretListeners = new Set<() => void>();
+  readonly secrets = {
+    byLabel: (key: string, value: string) =>
+      new Map(
+        [...this.secretStore].flatMap(([name, { label, data }]) => (label === `${key}=${value}` ? [[name, data] as const] : [])),
+      ),
+    changed: (listener: () => void): (() => void) => {
+      this.secretListeners.add(listener);
+      return () => this.secretListeners.delete(listener);
+    },
+  };
   readonly objects = {
     list: <K extends Kind>(kind: K, query: ObjectQuery = {}): readonly KindMap[K][] =>
       ([...(this.store.get(kind)?.values() ?? [])] as unknown as KindMap[K][]).filter(
@@ -46,6 +60,16 @@ export class MemoryCluster implements RouterCluster {
     this.notify(kind, `${namespace}/${name}`);
   }
 
+  /** @param name `namespace/name`. @param label `key=value`. @param data undefined removes the Secret. */
+  putSecret(name: string, label: string, data: Readonly<Record<string, string>> | undefined): void {
+    if (data === undefined) this.secretStore.delete(name);
+    else {
+      const bytes = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value)]));
+      this.secretStore.set(name, { label, data: bytes });
+    }
+    for (const listener of this.secretListeners) listener();
+  }
+
   private notify(kind: Kind, key: string): void {
     for (const listener of this.listeners.get(kind) ?? []) listener(new Set([key]));
   }
@@ -63,16 +87,30 @@ export class TestEngine {
   readonly received: ReceivedRequest[] = [];
   /** Answers under way. */
   active = 0;
-  private server: Server | undefined;
+  /** What it says of itself. */
+  metricsPage = 'vllm:num_requests_running{model_name="m"} 0\n';
+  /** Takes the place of `metricsPage`. */
+  metricsAnswer: ((response: ServerResponse) => void) | undefined;
+  protected server: Server | undefined;
   private readonly sockets = new Set<Socket>();
   port = 0;
 
-  constructor(public answer: (request: ReceivedRequest, response: ServerResponse, message: IncomingMessage) => void) {}
+  /** @param tls its key and certificate. @default it speaks plain HTTP */
+  constructor(
+    public answer: (request: ReceivedRequest, response: ServerResponse, message: IncomingMessage) => void,
+    private readonly tls?: { readonly key: string; readonly cert: string },
+  ) {}
 
   async start(port = 0): Promise<this> {
-    const server = createServer((message, response) => {
+    const listener = (message: IncomingMessage, response: ServerResponse): void => {
       if (message.url === '/metrics') {
-        response.end('vllm:num_requests_running{model_name="m"} 0\n');
+        if (this.metricsAnswer === undefined) response.end(this.metricsPage);
+        else this.metricsAnswer(response);
+        return;
+      }
+      // The router's own question, beside the scrapes of engines behind routes with adapters.
+      if (message.method === 'GET' && message.url === '/v1/models') {
+        response.end('{}');
         return;
       }
       const chunks: Buffer[] = [];
@@ -91,7 +129,8 @@ export class TestEngine {
         });
         this.answer(request, response, message);
       });
-    });
+    };
+    const server = this.tls === undefined ? createServer(listener) : createTlsServer(this.tls, listener);
     server.on('connection', (socket) => {
       this.sockets.add(socket);
       socket.on('close', () => this.sockets.delete(socket));
@@ -175,16 +214,22 @@ export interface TestRouter {
 }
 
 export interface TestRouterOptions {
-  readonly engines: readonly TestEngine[];
+  readonly engines: readonly Pick<TestEngine, 'port'>[];
   readonly config?: RouterConfig;
   readonly server?: Partial<KindMap['ModelServer']['spec']>;
   readonly route?: Partial<KindMap['ModelRoute']['spec']>;
   readonly clock?: Clock;
+  readonly wake?: WakeSignal;
+  /** @default a free port on loopback */
+  readonly debugListen?: RouterOptions['debugListen'];
+  /** Log and access log, where a test reads them. */
+  readonly logs?: Pick<RouterOptions, 'log' | 'accessLogDestination' | 'usageDestination' | 'decisionLogDestination'>;
 }
 
 /** A router in front of engines, on free loopback ports, ready to serve. */
 export async function startTestRouter(options: TestRouterOptions): Promise<TestRouter> {
   const cluster = new MemoryCluster();
+  if (options.wake !== undefined) cluster.wake = options.wake;
   cluster.put(modelServer('server', options.server));
   cluster.put(modelRoute('route', 'server', options.route));
   options.engines.forEach((engine, index) => {
@@ -199,8 +244,9 @@ export async function startTestRouter(options: TestRouterOptions): Promise<TestR
     config: options.config ?? routerConfig(),
     listen: any,
     metricsListen: any,
-    debugListen: any,
+    debugListen: options.debugListen ?? any,
     log: silentLogger(),
+    ...options.logs,
     onRequest: (record) => records.push(record),
   });
   await router.whenReady();

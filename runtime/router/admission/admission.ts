@@ -5,10 +5,10 @@ import type { Held, Reservations } from '../reservations';
 export class Admission {
   private inFlight = 0;
 
-  /** @param isReady whether the view of the cluster is complete enough to choose a pod. @param maxInFlight permits. */
+  /** @param isReady whether the view of the cluster is complete enough to choose a pod. @param maxInFlight permits; may be changed at any time. */
   constructor(
     private readonly isReady: () => boolean,
-    private readonly maxInFlight: number,
+    public maxInFlight: number,
   ) {}
 
   /** Permits that are out. */

@@ -1,19 +1,61 @@
-import type { ServerResponse } from 'node:http';
+/** Where an exchange puts an answer: the client itself, or what translates for it. */
+export type AnswerSink = Pick<ClientAnswer, 'begin' | 'whole' | 'write' | 'onDrain' | 'end' | 'cut'>;
+
+/** What an answer is written to, whichever version of HTTP the client speaks. */
+export interface ClientResponse {
+  readonly headersSent: boolean;
+  /** The connection is gone, or the answer is complete. */
+  readonly destroyed: boolean;
+  on(event: 'close' | 'drain', listener: () => void): unknown;
+  /** @param headers name, value, name, value. */
+  writeHead(status: number, headers: string[]): unknown;
+  /** @returns false until the next `drain`. */
+  write(chunk: Buffer | string): boolean;
+  end(chunk?: Buffer | string): unknown;
+  end(chunk: string, encoding: BufferEncoding): unknown;
+  destroy(): unknown;
+}
+
+/** Bodies up to this size are copied, which costs less than a second buffer on the way to the socket. */
+const JOINED_BYTES = 16 * 1024;
 
 /** The answer to one client: its head is sent at most once, and only when it is sure. After the client left, nothing is written. */
 export class ClientAnswer {
   private onLeave: (() => void) | undefined;
+  private promised: ((document: string) => string) | undefined;
+  private rateLimits: readonly string[] | undefined;
 
   /** @param ownHeaders headers of the router's own on every answer, as name, value, name, value. */
   constructor(
-    private readonly response: ServerResponse,
+    private readonly response: ClientResponse,
     private readonly ownHeaders: string[],
   ) {
     response.on('close', () => this.onLeave?.());
   }
 
   get isBegun(): boolean {
-    return this.response.headersSent;
+    return this.response.headersSent && this.promised === undefined;
+  }
+
+  /** The client has the head of a stream of which nothing is known yet. */
+  get isPromised(): boolean {
+    return this.promised !== undefined;
+  }
+
+  /**
+   * Begins a stream before anything is known of it, for a client that waits long. The next head is then dropped, and a whole answer, which
+   * can only be an error, becomes an event.
+   *
+   * @param asEvent how the document of an error is told in the stream.
+   */
+  promise(headers: string[], asEvent: (document: string) => string): void {
+    this.begin(200, headers);
+    this.promised = asEvent;
+  }
+
+  /** A sign of life in a stream that was promised. */
+  comment(text: string): void {
+    if (!this.isClosed) this.response.write(`: ${text}\n\n`);
   }
 
   /** The connection is gone, or the answer is complete. */
@@ -31,9 +73,19 @@ export class ClientAnswer {
     this.ownHeaders.push(name, value);
   }
 
+  /** Says what the client may still use. Whatever an upstream says of its own limits is then none of the client's business. */
+  setRateLimits(headers: readonly string[]): void {
+    this.rateLimits = headers;
+  }
+
   /** @param headers name, value, name, value; they become the answer's. */
   begin(status: number, headers: string[]): void {
     if (this.isClosed) return;
+    if (this.promised !== undefined) {
+      this.promised = undefined;
+      return;
+    }
+    if (this.rateLimits !== undefined) headers = [...withoutRateLimits(headers), ...this.rateLimits];
     headers.push(...this.ownHeaders);
     this.response.writeHead(status, headers);
   }
@@ -41,9 +93,16 @@ export class ClientAnswer {
   /** Sends a whole answer at once. */
   whole(status: number, headers: string[], body: Buffer): void {
     if (this.isClosed) return;
+    if (this.promised !== undefined) {
+      this.response.end(this.promised(body.toString()));
+      this.promised = undefined;
+      return;
+    }
     headers.push('content-length', String(body.length));
     this.begin(status, headers);
-    this.response.end(body);
+    // As text it is sent in one piece with its head.
+    if (body.length <= JOINED_BYTES) this.response.end(body.toString('latin1'), 'latin1');
+    else this.response.end(body);
   }
 
   /** @returns false when the client does not keep up; `onDrain` says when it does again. */
@@ -65,4 +124,15 @@ export class ClientAnswer {
   cut(): void {
     this.response.destroy();
   }
+}
+
+const RATE_LIMITS = ['x-ratelimit-', 'anthropic-ratelimit-'] as const;
+
+function withoutRateLimits(headers: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index]!;
+    if (!RATE_LIMITS.some((prefix) => name.startsWith(prefix))) kept.push(name, headers[index + 1]!);
+  }
+  return kept;
 }

@@ -1,7 +1,6 @@
-import type { ConnectionOptions } from 'node:tls';
 import { authority } from '../../../src/expand/pod-address';
 import type { AttemptEndpoint } from '../scheduling/attempts';
-import { UpstreamConnection } from './upstream-connection';
+import { UpstreamConnection, type UpstreamTls } from './upstream-connection';
 
 /** A connection to an endpoint that carries one request at a time. */
 export interface LeasedClient {
@@ -18,8 +17,8 @@ interface EndpointPool {
 }
 
 export interface EndpointClientOptions {
-  /** How certificates of https endpoints are judged. @default by Node's own authorities */
-  readonly tls?: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
+  /** Read for each new connection. @default by Node's own authorities, showing nothing */
+  readonly tls?: UpstreamTls;
   /** How long idle connections are kept. @default 4000 */
   readonly keepAliveMs?: number;
 }
@@ -94,6 +93,17 @@ export class EndpointClients {
     if (pool === undefined) return;
     this.pools.delete(endpointId);
     for (const client of pool.all) client.abort({ kind: 'destroyed', reason: 'the endpoint is gone' });
+  }
+
+  /** Ends connections with the request that they carry, so that the next ones are made with what `tls` is now. */
+  renew(): void {
+    for (const { all, idle } of this.pools.values()) {
+      for (const client of idle.splice(0)) {
+        all.delete(client);
+        client.destroy();
+      }
+      for (const client of all) client.retire();
+    }
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,16 @@
 import type { TokenUsage } from '../scheduling/attempts';
 
+/** What an answer used, as far as it is known. */
+export interface Usage {
+  readonly usage?: TokenUsage;
+  /** Events with content that a stream brought which did not tell its usage. */
+  readonly streamedEvents?: number;
+}
+
 /** How one attempt at one endpoint ended, as the relay sees it. */
 export type ExchangeOutcome =
   /** The whole answer reached the client. */
-  | { readonly kind: 'completed'; readonly usage?: TokenUsage }
+  | ({ readonly kind: 'completed' } & Usage)
   /** The endpoint answered with an error before anything reached the client. */
   | {
       readonly kind: 'refused';
@@ -28,8 +35,8 @@ export type ExchangeOutcome =
       readonly isIdleClose: boolean;
     }
   /** The answer broke off after a part of it reached the client, which was told. */
-  | { readonly kind: 'lost'; readonly reason: string; readonly usage?: TokenUsage }
-  | { readonly kind: 'client-left'; readonly usage?: TokenUsage };
+  | ({ readonly kind: 'lost'; readonly reason: string } & Usage)
+  | ({ readonly kind: 'client-left' } & Usage);
 
 /** What engines say when they take no new work: vLLM after SIGTERM with a shutdown timeout. */
 const DRAINING = /cannot schedule new futures after shutdown/i;

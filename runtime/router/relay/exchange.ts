@@ -1,14 +1,14 @@
-import type { Client, Dispatcher } from 'undici';
 import { RouterError, type RouterErrorCode } from '../errors';
 import type { ApiPath } from '../request/api-paths';
 import { type AnswerHead, answerHead } from '../request/upstream-headers';
-import type { ClientAnswer } from './client-answer';
+import type { AnswerSink } from './client-answer';
 import type { Deadline, DeadlineWheel } from './deadline-wheel';
 import { statusOfErrorEvent } from './engine-error';
-import { type ExchangeOutcome, refused } from './exchange-outcome';
+import { type ExchangeOutcome, refused, type Usage } from './exchange-outcome';
 import { streamErrorEvent } from './stream-error';
 import { StreamPace } from './stream-pace';
 import { StreamWatcher } from './stream-watcher';
+import type { UpstreamConnection, UpstreamFailure, UpstreamHandler } from './upstream-connection';
 import { DocumentUsage } from './usage';
 
 /** One request to one endpoint. */
@@ -51,7 +51,7 @@ const NO_HEAD: AnswerHead = { contentType: '', contentLength: undefined, headers
  * Carries one request to an endpoint and its answer to the client. Until the first event of a stream is known to be no error, nothing
  * reaches the client, so that another endpoint may still be tried.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange implements UpstreamHandler {
   readonly outcome: Promise<ExchangeOutcome>;
   private finish!: (outcome: ExchangeOutcome) => void;
   private phase: Phase = 'connect';
@@ -70,7 +70,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     private readonly request: ExchangeRequest,
-    private readonly answer: ClientAnswer,
+    private readonly answer: AnswerSink,
     private readonly wheel: DeadlineWheel,
     private readonly isReused: boolean,
     private readonly hooks: ExchangeHooks,
@@ -81,9 +81,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.deadline = wheel.deadline(() => this.onDeadline());
   }
 
-  start(client: Client): void {
+  start(client: UpstreamConnection): void {
+    const { target, headers, body, api } = this.request;
     this.deadline.set(this.request.connectMs);
-    client.dispatch({ path: this.request.target, method: 'POST', headers: this.request.headers, body: this.request.body }, this);
+    client.dispatch({ method: api.method, target, headers, body }, this);
   }
 
   /** The client's connection closed. */
@@ -96,20 +97,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.fail(code, reason, { isTimeout: true, isReset: false });
   }
 
-  // undici's first handler interface: its second one wraps each exchange and builds an object of headers, 4 µs that a relay does not need.
-  onConnect(abort: (error?: Error) => void): void {
-    if (this.phase === 'over') {
-      abort(new Error('given up'));
-      return;
-    }
+  onConnect(): void {
     this.phase = 'sent';
     this.deadline.set(this.request.firstByteMs);
   }
 
-  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
-    if (this.phase === 'over' || status < 200) return true;
+  onHeaders(status: number, headers: readonly string[], resume: () => void): void {
+    if (this.phase === 'over') return;
     this.status = status;
-    this.head = answerHead(raw);
+    this.head = answerHead(headers);
     this.resume = resume;
     this.hooks.onHead(status);
     this.deadline.set(this.request.idleMs);
@@ -123,7 +119,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.phase = 'document';
       this.documentUsage = new DocumentUsage();
     }
-    return true;
   }
 
   onData(chunk: Buffer): boolean {
@@ -176,12 +171,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  onError(error: Error & { code?: string }): void {
+  onError({ kind, reason }: UpstreamFailure): void {
     if (this.phase === 'over') return;
-    const isTimeout = error.code === 'UND_ERR_CONNECT_TIMEOUT';
-    // The client set of a pod that went away is destroyed: nothing broke on the body.
-    const isReset = !isTimeout && error.code !== 'UND_ERR_DESTROYED';
-    this.fail(isTimeout ? 'upstream_timeout' : 'upstream_lost', error.code ?? error.message, { isTimeout, isReset });
+    const isTimeout = kind === 'connect-timeout';
+    this.fail(isTimeout ? 'upstream_timeout' : 'upstream_lost', reason, { isTimeout, isReset: kind === 'broken' });
   }
 
   private onStreamData(chunk: Buffer): void {
@@ -302,9 +295,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     });
   }
 
-  private usagePart(): { readonly usage?: NonNullable<StreamWatcher['usage']> } {
-    const usage = this.watcher?.usage;
-    return usage === undefined ? {} : { usage };
+  private usagePart(): Usage {
+    const { watcher } = this;
+    if (watcher === undefined) return {};
+    return watcher.usage === undefined ? { streamedEvents: watcher.contentEvents } : { usage: watcher.usage };
   }
 
   private over(outcome: ExchangeOutcome, isClean: boolean): void {

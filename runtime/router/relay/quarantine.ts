@@ -10,7 +10,8 @@ export class Quarantine {
 
   constructor(
     private readonly clock: Clock,
-    private readonly durationMs: number,
+    /** Of bodies that are added from now on. */
+    public durationMs: number,
   ) {}
 
   holds(body: Buffer): boolean {

@@ -7,10 +7,8 @@ const CAP = 100;
 export class RetryBudget {
   private tokens = FLOOR;
 
-  /** @param ratio further attempts per request, 0..1. */
-  constructor(private readonly ratio: number) {
-    if (ratio === 0) this.tokens = 0;
-  }
+  /** @param ratio further attempts per request, 0..1; may be changed at any time. */
+  constructor(public ratio: number) {}
 
   onRequest(): void {
     if (this.tokens < CAP) this.tokens += this.ratio;
@@ -18,7 +16,7 @@ export class RetryBudget {
 
   /** @returns whether a further attempt may be made; it is then counted. */
   take(): boolean {
-    if (this.tokens < 1) return false;
+    if (this.tokens < 1 || this.ratio === 0) return false;
     this.tokens -= 1;
     return true;
   }

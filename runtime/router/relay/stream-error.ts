@@ -17,3 +17,13 @@ export function streamErrorEvent(error: RouterError, api: ApiPath): string {
 function event(name: string, document: object): string {
   return `\n\nevent: ${name}\ndata: ${JSON.stringify(document)}\n\n`;
 }
+
+/** The event that tells the document of an error, as the router makes it, in a stream that has begun. */
+export function documentAsEvent(document: string, { streamEnd, dialect }: ApiPath): string {
+  if (streamEnd === 'response-event') {
+    const { code, message, param } = (JSON.parse(document) as { error: { code: unknown; message: string; param: unknown } })
+      .error;
+    return event('error', { type: 'error', code, message, param });
+  }
+  return dialect === 'anthropic' ? `\n\nevent: error\ndata: ${document}\n\n` : `\n\ndata: ${document}\n\n`;
+}

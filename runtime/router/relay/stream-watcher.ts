@@ -33,6 +33,8 @@ const HELD_BYTES = 256 * 1024;
 export class StreamWatcher {
   /** What the stream said last about usage: engines that tell it in each chunk tell running totals. */
   usage: TokenUsage | undefined;
+  /** `data:` lines with content. */
+  contentEvents = 0;
   /** Kind of the first `data:` line. */
   first: 'none' | 'content' | 'error' = 'none';
   /** Payload of an error event that the engine sent. */
@@ -115,6 +117,7 @@ export class StreamWatcher {
       return true;
     }
     if (this.first === 'none') this.first = 'content';
+    this.contentEvents += 1;
     const payload = bytes.subarray(start, end);
     if (!payload.includes(USAGE)) return true;
     const usage = findUsage(payload);
@@ -129,7 +132,8 @@ function merge(before: TokenUsage | undefined, now: TokenUsage): TokenUsage {
   if (before === undefined) return now;
   const cachedTokens = now.cachedTokens ?? before.cachedTokens;
   return {
-    promptTokens: now.promptTokens || before.promptTokens,
+    // A later count may leave out what the first one said of the cache.
+    promptTokens: Math.max(now.promptTokens, before.promptTokens),
     completionTokens: now.completionTokens || before.completionTokens,
     ...(cachedTokens === undefined ? {} : { cachedTokens }),
   };

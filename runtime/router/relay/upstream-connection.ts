@@ -4,9 +4,12 @@ import { authority } from '../../../src/expand/pod-address';
 import type { AttemptEndpoint } from '../scheduling/attempts';
 import { type AnswerEvents, AnswerParser } from './answer-parser';
 
-/** Why a request ended without an answer. `destroyed`: the router gave its connection up, nothing broke on the request. */
+/**
+ * Why a request ended without an answer. `destroyed`: the router gave its connection up; `untrusted`: one side refused the other's
+ * certificate, with TLS 1.3 after the request was sent. Nothing broke on the request then.
+ */
 export interface UpstreamFailure {
-  readonly kind: 'connect-timeout' | 'destroyed' | 'broken';
+  readonly kind: 'connect-timeout' | 'destroyed' | 'untrusted' | 'broken';
   readonly reason: string;
 }
 
@@ -31,12 +34,15 @@ export interface UpstreamHandler {
   onError(failure: UpstreamFailure): void;
 }
 
+/** How certificates of https endpoints are judged, and what they are shown. */
+export type UpstreamTls = Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized' | 'secureContext' | 'servername'>;
+
 export interface UpstreamConnectionOptions {
   readonly protocol: 'http' | 'https';
   /** In real milliseconds. */
   readonly connectTimeoutMs: number;
   /** How certificates of https endpoints are judged. @default by Node's own authorities */
-  readonly tls?: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'> | undefined;
+  readonly tls?: UpstreamTls | undefined;
 }
 
 /** Bodies up to this size are sent in one piece with their head: one system call, and one packet on the way. */
@@ -58,6 +64,7 @@ export class UpstreamConnection implements AnswerEvents {
   private handler: UpstreamHandler | undefined;
   private state: 'new' | 'connected' | 'gone' = 'new';
   private isPaused = false;
+  private isRetired = false;
   private readonly fixedHead: string;
   private readonly resume = (): void => {
     if (!this.isPaused) return;
@@ -79,7 +86,12 @@ export class UpstreamConnection implements AnswerEvents {
 
   /** Whether it can carry another request: it never will after its end. */
   get isUsable(): boolean {
-    return this.state !== 'gone' && this.handler === undefined;
+    return this.state !== 'gone' && this.handler === undefined && !this.isRetired;
+  }
+
+  /** Lets it carry no further request: what it was made with is no longer good. */
+  retire(): void {
+    this.isRetired = true;
   }
 
   /** Sends a request. Only when no other is under way. */
@@ -144,7 +156,10 @@ export class UpstreamConnection implements AnswerEvents {
       this.abort({ kind: 'connect-timeout', reason: `no connection to ${host}:${port} in time` }),
     );
     socket.on('end', () => this.onClosed());
-    socket.on('error', (error: NodeJS.ErrnoException) => this.abort({ kind: 'broken', reason: error.code ?? error.message }));
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code ?? error.message;
+      this.abort({ kind: reason.startsWith('ERR_SSL_') ? 'untrusted' : 'broken', reason });
+    });
     socket.on('close', () => this.onClosed());
   }
 

@@ -23,9 +23,18 @@ describe('the table of errors', () => {
 
   it('has Retry-After on every 429 and 503, and no 400 for overload', () => {
     for (const kind of Object.values(ROUTER_ERRORS)) {
+      // How long a limit lasts is known of each request alone.
+      if (kind.reason === 'rate_limit') continue;
       expect('retryAfterSeconds' in kind).toBe([429, 503].includes(kind.status));
       if (kind.reason === 'overload' || kind.reason === 'scheduling') expect(kind.status).toBe(503);
     }
+  });
+
+  it('takes a wait of its own, and a name that clients know, where an error has them', () => {
+    const error = new RouterError('output_rate_limit', 'too much', null, 7);
+    expect(error.retryAfterSeconds).toBe(7);
+    expect(textOf(error)).toMatchObject({ status: 429, type: 'tokens', code: 'rate_limit_exceeded' });
+    expect(new RouterError('overloaded', 'full').retryAfterSeconds).toBe(1);
   });
 
   it('says nothing of an error that was not foreseen', () => {

@@ -164,7 +164,7 @@ it('2,000 requests, a quarter of the clients leaving early, one engine killed an
   expect(good).toBeGreaterThan((REQUESTS - left) * 0.9);
 
   await until(() => router.load().activeRequests === 0, 'every request is over');
-  expect(router.load()).toEqual({ permits: 0, bodyBytes: 0, exchanges: 0, activeRequests: 0 });
+  expect(router.load()).toEqual({ permits: 0, bodyBytes: 0, exchanges: 0, activeRequests: 0, reservedLimits: 0, queued: 0 });
   for (const { inFlight, queuedTokens } of router.endpoints.all())
     expect({ inFlight, queuedTokens }).toEqual({ inFlight: 0, queuedTokens: 0 });
   const { body: metrics } = await send(`http://127.0.0.1:${router.metricsAddress.port}`, '/metrics');

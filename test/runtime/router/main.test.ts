@@ -44,16 +44,16 @@ describe('the router’s command line', () => {
     writeFileSync(file, 'limits: {bodyByte: 1}');
     expect(await complaint(['--cluster', folder, '--config', file])).toEqual({
       status: 1,
-      text: `${file}: limits.bodyByte: is no field of the router configuration; use one of bodyBytes, bodyBudgetBytes, jsonDepth, requestsInFlight [config/unknown-field]\n`,
+      text: `${file}: limits.bodyByte: is no field of the router configuration; use one of bodyBytes, bodyBudgetBytes, jsonDepth, requestsInFlight, shadowRequestsInFlight [config/unknown-field]\n`,
     });
   });
 
-  it('does not start open where the configuration asks for tokens', async () => {
+  it('does not start open where the configuration asks for tokens and not for whose', async () => {
     const file = join(folder, 'config.yaml');
-    writeFileSync(file, 'auth: {issuer: me, jwksUri: "http://127.0.0.1/keys"}');
+    writeFileSync(file, 'auth: {jwksUri: "http://127.0.0.1/keys"}');
     const any = ['--listen', '127.0.0.1:0', '--metrics-listen', '127.0.0.1:0', '--debug-listen', '127.0.0.1:0'];
     const said = await complaint(['--cluster', folder, '--config', file, ...any]);
-    expect([said.status, said.text]).toEqual([1, expect.stringContaining('[config/auth-not-served]')]);
+    expect([said.status, said.text]).toEqual([1, expect.stringContaining('[config/auth-incomplete]')]);
   });
 
   it('serves a folder of manifests, logs each request, and ends cleanly at SIGTERM', async () => {

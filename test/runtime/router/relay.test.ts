@@ -32,7 +32,7 @@ async function router(options: Parameters<typeof startTestRouter>[0]): Promise<T
 afterEach(async () => {
   for (const { router: each } of routers.splice(0)) {
     await until(() => each.load().activeRequests === 0, 'every request is over');
-    expect(each.load()).toEqual({ permits: 0, bodyBytes: 0, exchanges: 0, activeRequests: 0 });
+    expect(each.load()).toEqual({ permits: 0, bodyBytes: 0, exchanges: 0, activeRequests: 0, reservedLimits: 0, queued: 0 });
     expect(each.endpoints.all().map(({ inFlight }) => inFlight)).toEqual(each.endpoints.all().map(() => 0));
     await each.close();
   }

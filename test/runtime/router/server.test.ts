@@ -238,7 +238,7 @@ describe('what people see', () => {
     await send(url, '/v1/chat/completions', chatBody(), { 'x-request-id': 'id-1' });
     await until(() => router.records.length === 1, 'the record');
     expect(formatAccessText(router.records[0]!)).toMatch(
-      /^\[\d{4}-\d\d-\d\dT[\d:.]+Z\] "POST \/v1\/chat\/completions HTTP\/1\.1" 200 model_name=m model_route=default\/route model_server=default\/server selected_pod=pod-0 request_id=id-1 backend_type=model_server backend_name=default\/server upstream_model=m upstream_status_code=200 upstream_attempts=1 .*tokens=3\/2 timings=\d+ms\(\d+\+\d+\+\d+\)$/,
+      /^\[\d{4}-\d\d-\d\dT[\d:.]+Z\] "POST \/v1\/chat\/completions HTTP\/1\.1" 200 model_name=m model_route=default\/route model_server=default\/server selected_pod=pod-0 request_id=id-1 backend_type=model_server backend_name=default\/server upstream_model=m upstream_status_code=200 upstream_attempts=1 tokens=3\/2 timings=\d+ms\(\d+\+\d+\+\d+\) selected_by=\w+ .*expected_ttft_ms=\d+/,
     );
   });
 

@@ -86,7 +86,7 @@ describe('decodeObject', () => {
       'something else',
       'spec.color',
       'blue',
-      'ModelRoute models/chat: spec.color: unknown field "color"; remove it (known here: loraAdapters, modelName, parentRefs, rateLimit, rules, sessionAffinity) [schema/unknown-field]',
+      'ModelRoute models/chat: spec.color: unknown field "color"; remove it (known here: loraAdapters, modelName, parentRefs, rateLimit, rules, sessionAffinity, tenantIsolation) [schema/unknown-field]',
     ],
     [
       'a name in the wrong case',
@@ -116,7 +116,7 @@ describe('decodeObject', () => {
       'a prototype',
       'spec.constructor',
       1,
-      'ModelRoute models/chat: spec.constructor: unknown field "constructor"; remove it (known here: loraAdapters, modelName, parentRefs, rateLimit, rules, sessionAffinity) [schema/unknown-field]',
+      'ModelRoute models/chat: spec.constructor: unknown field "constructor"; remove it (known here: loraAdapters, modelName, parentRefs, rateLimit, rules, sessionAffinity, tenantIsolation) [schema/unknown-field]',
     ],
   ])('tells of an unknown field in one line: %s', (_what, path, value, line) => {
     expect(lines(withField(modelRoute, path, value))).toEqual([line]);
@@ -130,7 +130,7 @@ describe('decodeObject', () => {
     });
     expect(lines(object, 'apps/chat.yaml')).toEqual([
       'apps/chat.yaml: ModelRoute models/Chat: metadata.name: "Chat" is no object name; use lower-case letters, digits, - and . [metadata/name]',
-      'apps/chat.yaml: ModelRoute models/Chat: spec.colour: unknown field "colour"; remove it (known here: loraAdapters, modelName, parentRefs, rateLimit, rules, sessionAffinity) [schema/unknown-field]',
+      'apps/chat.yaml: ModelRoute models/Chat: spec.colour: unknown field "colour"; remove it (known here: loraAdapters, modelName, parentRefs, rateLimit, rules, sessionAffinity, tenantIsolation) [schema/unknown-field]',
       'apps/chat.yaml: ModelRoute models/Chat: spec.rules[0].targetModels[0].weight: "5" is not of type integer; write a value of type integer [schema/type]',
     ]);
   });

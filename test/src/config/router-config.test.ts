@@ -67,11 +67,11 @@ describe('the router configuration', () => {
   it.each([
     [
       'limits: {bodyByte: 1}',
-      'f.yaml: limits.bodyByte: is no field of the router configuration; use one of bodyBytes, bodyBudgetBytes, jsonDepth, requestsInFlight [config/unknown-field]',
+      'f.yaml: limits.bodyByte: is no field of the router configuration; use one of bodyBytes, bodyBudgetBytes, jsonDepth, requestsInFlight, shadowRequestsInFlight [config/unknown-field]',
     ],
     [
       'limit: 1',
-      /^f\.yaml: limit: is no field of the router configuration; use one of scheduler, auth, profile, explain, limits, /,
+      /^f\.yaml: limit: is no field of the router configuration; use one of scheduler, auth, profile, profiles, routeProfiles, explain, limits, /,
     ],
     [
       'limits: {bodyBytes: 0}',
@@ -79,6 +79,22 @@ describe('the router configuration', () => {
     ],
     ['accessLog: {format: xml}', /^f\.yaml: accessLog\.format: "xml" is not allowed; /],
     ['retry: {statuses: [200]}', /^f\.yaml: retry\.statuses\.0: 200 is not allowed; /],
+    ['redis: {address: "redis://r:6379"}', /^f\.yaml: redis\.address: "redis:\/\/r:6379" is not allowed; /],
+    [
+      'redis: {address: r:6379, password: x}',
+      /^f\.yaml: redis\.password: is no field .*; use one of address, username, passwordFile, tls /,
+    ],
+    ['redis: {address: r:6379, tls: true}', /^f\.yaml: redis\.tls: true is not allowed; /],
+    ['redis: {}', /^f\.yaml: redis\.address: .* is not allowed; /],
+    [
+      'replication: {secretFile: /s}',
+      'f.yaml: replication: says neither where the others are nor is there a Redis to meet in; give `replication.siblings` or `redis` [config/replication]',
+    ],
+    ['replication: {secretFile: /s, siblings: ["r"]}', /^f\.yaml: replication\.siblings\.0: "r" is not allowed; /],
+    [
+      'onFlightCounters: true',
+      'f.yaml: onFlightCounters: is true, and there is no Redis to count in; give `redis` [config/replication]',
+    ],
     ['a: [', /^f\.yaml: is not YAML: .*; correct the document \[config\/malformed-yaml\]$/],
   ])('%s is one line with place, value and remedy', (text, expected) => {
     const decoded = parseRouterConfig(text, 'f.yaml');
@@ -88,17 +104,22 @@ describe('the router configuration', () => {
     ]);
   });
 
+  it.each(['r:6379', 'kvasir-redis.kvasir-system.svc:6379', '10.0.0.7:6380', '[fd00::7]:6379'])(
+    'finds Redis at %s',
+    (address) => {
+      const redis = { address, username: 'u', passwordFile: '/f', tls: { caFile: '/ca.pem', serverName: 'r' } };
+      expect(decodeRouterConfig({ redis })).toMatchObject({ kind: 'valid', config: { redis } });
+    },
+  );
+
   /** Fields that are taken and mean nothing, with the reason. */
-  const WITHOUT_READER: Readonly<Record<string, string>> = {
-    'scheduler.plugins.Filter.disabled': 'Kthena reads it and ignores it: what is not enabled does not run',
-    'scheduler.plugins.Score.disabled': 'the same',
-  };
-  const router = sources(join(__dirname, '../../../runtime/router'));
+  const WITHOUT_READER: Readonly<Record<string, string>> = {};
+  const router = ['router', 'lib'].map((room) => sources(join(__dirname, '../../../runtime', room))).join('\n');
 
   it.each(leaves(routerConfigSchema).map((path) => [path.join('.'), path[path.length - 1]!] as const))(
     '%s has a reader in the router, or a row that says why not',
     (name, leaf) => {
-      const isRead = new RegExp(`[.]${leaf}\\b|[{,] ${leaf}\\b|'${leaf}'`).test(router);
+      const isRead = new RegExp(`[.]${leaf}\\b|[{,] ${leaf}\\b|(?<!: )'${leaf}'`).test(router);
       expect(isRead).toBe(!(name in WITHOUT_READER));
     },
   );
