@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../src/api/meta';
 import type { TargetRef } from '../cluster/scaling';
 import type { Decision } from './decide/decision';
+import type { Rest } from './decide/observation';
 import type { Observed, TargetHandle } from './observe/observe';
 import type { Policy } from './policy';
 
@@ -12,6 +13,8 @@ export type Recommended =
       readonly policy: Policy;
       readonly decision: Decision;
       readonly handles: readonly TargetHandle[];
+      /** What was seen of each unit's rest at zero. */
+      readonly rests: readonly (Rest | undefined)[];
     };
 
 /** Why a decision is not carried out. */
@@ -23,10 +26,18 @@ export type Hold =
 
 /** One change to make, with the version of the target that the decision was made on. */
 export type Write =
-  | { readonly kind: 'scale'; readonly target: TargetRef; readonly version: string; readonly from: number; readonly to: number }
+  | {
+      readonly kind: 'scale';
+      readonly target: TargetRef;
+      readonly uid: string;
+      readonly version: string;
+      readonly from: number;
+      readonly to: number;
+    }
   | {
       readonly kind: 'roles';
       readonly target: TargetRef;
+      readonly uid: string;
       readonly version: string;
       readonly from: Readonly<Record<string, number>>;
       readonly to: Readonly<Record<string, number>>;
@@ -45,21 +56,34 @@ export interface ForeignScaler {
 
 /**
  * Settles over all policies at once who may write what: of several policies on one target the oldest acts, and nobody acts on a target
- * that a HorizontalPodAutoscaler scales. `recommended` is in order of precedence. Pure.
+ * that a HorizontalPodAutoscaler scales. `policies` are all of them, in order of precedence, and `recommended` is of some or all. Pure.
  */
-export function allocate(recommended: readonly Recommended[], foreign: readonly ForeignScaler[]): readonly Allocated[] {
-  const owners = new Map<string, Policy>();
+export function allocate(
+  recommended: readonly Recommended[],
+  policies: readonly Policy[],
+  foreign: readonly ForeignScaler[],
+): readonly Allocated[] {
+  const owners = ownersOf(policies);
   return recommended.map((item): Allocated => {
     const { policy } = item;
     const taken = policy.units.flatMap((unit) => {
       const owner = owners.get(claimOf(unit.target));
-      return owner === undefined ? [] : [{ owner, target: unit.target }];
+      return owner === undefined || owner === policy ? [] : [{ owner, target: unit.target }];
     });
-    if (taken.length === 0) for (const { target } of policy.units) owners.set(claimOf(target), policy);
     if (item.kind === 'unseen') return item;
     const hold = taken[0] === undefined ? (heldByForeign(policy, foreign) ?? heldByUser(policy)) : conflict(taken[0]);
     return { ...item, ...(hold !== undefined && { hold }), writes: hold === undefined ? writesOf(item) : [] };
   });
+}
+
+/** Who acts on each target: the first policy of those whose targets nobody before them has. */
+function ownersOf(policies: readonly Policy[]): ReadonlyMap<string, Policy> {
+  const owners = new Map<string, Policy>();
+  for (const policy of policies) {
+    const claims = policy.units.map(({ target }) => claimOf(target));
+    if (!claims.some((claim) => owners.has(claim))) for (const claim of claims) owners.set(claim, policy);
+  }
+  return owners;
 }
 
 function claimOf({ kind, apiVersion, namespace, name }: TargetRef): string {
@@ -99,15 +123,19 @@ function writesOf({ policy, decision, handles }: Extract<Recommended, { kind: 'd
   if (policy.spec.target.kind === 'disaggregated') {
     const from = Object.fromEntries(changed.map(({ unit }) => [unit.name, unit.current]));
     const to = Object.fromEntries(changed.map(({ unit }) => [unit.name, unit.desired]));
-    return [{ kind: 'roles', target: first.named.target, version: first.handle.version, from, to }];
+    return [{ kind: 'roles', target: first.named.target, ...identityOf(first.handle), from, to }];
   }
   return changed.map(({ unit, named, handle }) => ({
     kind: 'scale',
     target: named.target,
-    version: handle.version,
+    ...identityOf(handle),
     from: unit.current,
     to: unit.desired,
   }));
+}
+
+function identityOf({ uid, version }: TargetHandle): Pick<TargetHandle, 'uid' | 'version'> {
+  return { uid, version };
 }
 
 /** The scaler that a HorizontalPodAutoscaler is; undefined when it names no target. */

@@ -5,18 +5,21 @@ import type { ListenAddress } from '../lib/http-listen';
 import type { Logger } from '../lib/logger';
 import { Metrics } from '../lib/metrics';
 import { startMetricsServer } from '../lib/metrics-server';
-import { foreignScalerOf } from './allocate';
+import { type ForeignScaler, foreignScalerOf } from './allocate';
+import { Drain } from './apply/drain';
 import { Memories } from './memories';
 import { HttpReader } from './observe/http-reader';
 import { PageArchive } from './observe/page-archive';
 import { PodPages } from './observe/pod-pages';
+import { IDLE_FAMILIES } from './observe/rest';
+import { WakeWatch } from './observe/wake-watch';
 import type { Policy } from './policy';
 import { readPolicies } from './read-policies';
 import { AutoscalerMetrics } from './report/autoscaler-metrics';
 import { startDebugServer } from './report/debug-server';
 import { type ExplainedRound, ExplainRing } from './report/explain-ring';
 import { Reporter } from './report/reporter';
-import { round } from './round';
+import { round, wakeRound } from './round';
 
 export interface AutoscalerOptions {
   readonly cluster: AutoscalerCluster;
@@ -81,7 +84,10 @@ export async function startAutoscaler(options: AutoscalerOptions): Promise<Runni
   };
 }
 
-/** Runs rounds one after the other. */
+/** How soon a wake that could not be written is tried again. */
+const WAKE_RETRY_MS = 250;
+
+/** Runs rounds one after the other, and between and beside them wakes what requests wait for. */
 class Loop {
   hasRun = false;
   readonly firstRound: Promise<void>;
@@ -90,7 +96,13 @@ class Loop {
   private readonly archive: PageArchive;
   private readonly memories = new Memories();
   private readonly reporter: Reporter;
+  private readonly wakes: WakeWatch;
+  private readonly drain: Drain;
+  private unwatch: (() => void) | undefined;
   private timer: Timer | undefined;
+  private retry: Timer | undefined;
+  private looking: Promise<void> | undefined;
+  private mustLookAgain = false;
   private running: Promise<void> = Promise.resolve();
   private isStopped = false;
 
@@ -102,6 +114,8 @@ class Loop {
     const { cluster, clock, config, log, onDecision } = options;
     this.http = new HttpReader(clock, { timeoutMs: config.scrapeTimeoutMs, concurrency: config.scrapeConcurrency });
     this.archive = new PageArchive(config.metricWindowMs);
+    this.wakes = new WakeWatch(clock, cluster.wakeRequests);
+    this.drain = new Drain(cluster.pods, clock);
     const { status, events } = cluster;
     this.reporter = new Reporter({ clock, status, events, metrics, ring, log, ...(onDecision && { onDecision }) });
     this.firstRound = new Promise((resolve) => {
@@ -110,13 +124,17 @@ class Loop {
   }
 
   start(): void {
+    this.unwatch = this.wakes.changed(() => this.look());
     this.running = this.turn();
   }
 
   async stop(): Promise<void> {
     this.isStopped = true;
     this.timer?.cancel();
+    this.retry?.cancel();
+    this.unwatch?.();
     await this.running;
+    await this.looking;
     await this.http.close();
     this.settleFirst();
   }
@@ -132,6 +150,8 @@ class Loop {
     } catch (error) {
       log.error({ err: error }, 'a round failed; the next one starts afresh');
     }
+    // Who began to wait while something went to zero is seen at once.
+    this.look();
     if (this.isStopped) return;
     // Before the first round the view may still be filling: look again soon.
     const periodMs = this.hasRun ? config.syncPeriodMs : Math.min(config.syncPeriodMs, 1000);
@@ -140,18 +160,58 @@ class Loop {
     });
   }
 
+  private look(): void {
+    this.mustLookAgain = true;
+    this.looking ??= this.wake().finally(() => {
+      this.looking = undefined;
+    });
+  }
+
+  /** Level-triggered: looks at all leases, whichever of them changed. */
+  private async wake(): Promise<void> {
+    const { cluster, clock, config, log } = this.options;
+    const { objects, scaling, workloadPods, leadership } = cluster;
+    while (this.mustLookAgain && !this.isStopped) {
+      this.mustLookAgain = false;
+      if (this.wakes.waiting().length === 0 || !leadership.held() || !objects.freshness('AutoscalingPolicy').isSynced) return;
+      let isDone = false;
+      try {
+        const { policies } = this.policies();
+        isDone = await wakeRound(policies, {
+          view: { atMs: clock.monotonic(), isViewStale: false, objects, scaling, workloadPods, wakes: this.wakes },
+          memories: this.memories,
+          drain: this.drain,
+          foreign: this.foreign(),
+          leadership,
+          reporter: this.reporter,
+        });
+      } catch (error) {
+        log.error({ err: error }, 'waking failed; it is tried again');
+      }
+      if (isDone || this.isStopped) continue;
+      this.retry?.cancel();
+      this.retry = clock.after(Math.min(WAKE_RETRY_MS, config.syncPeriodMs), () => this.look());
+    }
+  }
+
+  private policies(): ReturnType<typeof readPolicies> {
+    const { objects } = this.options.cluster;
+    return readPolicies(objects.list('AutoscalingPolicy'), objects.list('AutoscalingPolicyBinding'), this.options.config);
+  }
+
+  private foreign(): readonly ForeignScaler[] {
+    return this.options.cluster.objects.list('HorizontalPodAutoscaler').flatMap((object) => foreignScalerOf(object) ?? []);
+  }
+
   /** @returns false when there was nothing to look at yet, or another process is the leader. */
   private async runRound(atMs: number): Promise<boolean> {
     const { cluster, clock, config } = this.options;
-    const { objects, scaling, leadership } = cluster;
+    const { objects, scaling, workloadPods, leadership } = cluster;
+    const { wakes } = this;
     const seen = (['AutoscalingPolicy', 'AutoscalingPolicyBinding', 'Pod'] as const).map((kind) => objects.freshness(kind));
     if (!leadership.held() || seen.some(({ isSynced }) => !isSynced)) return false;
 
-    const { policies, unusable } = readPolicies(
-      objects.list('AutoscalingPolicy'),
-      objects.list('AutoscalingPolicyBinding'),
-      config,
-    );
+    const { policies, unusable } = this.policies();
     this.memories.keepOnly(policies);
     this.reporter.keepOnly(new Set([...policies, ...unusable].map(({ id }) => id)));
 
@@ -159,9 +219,10 @@ class Loop {
     const pages = new PodPages({ clock, http, archive, families: familiesOf(policies) });
     const isViewStale = seen.some(({ ageMs }) => ageMs > 2 * config.syncPeriodMs);
     await round(policies, {
-      view: { atMs, isViewStale, objects, scaling, http, pages, percentile: config.histogramPercentile },
+      view: { atMs, isViewStale, objects, scaling, workloadPods, wakes, http, pages, percentile: config.histogramPercentile },
       memories: this.memories,
-      foreign: objects.list('HorizontalPodAutoscaler').flatMap((object) => foreignScalerOf(object) ?? []),
+      drain: this.drain,
+      foreign: this.foreign(),
       leadership,
       reporter: this.reporter,
     });
@@ -175,5 +236,6 @@ class Loop {
 
 function familiesOf(policies: readonly Policy[]): ReadonlySet<string> {
   const queries = policies.flatMap((policy) => policy.units.flatMap((unit) => unit.queries));
-  return new Set(queries.flatMap(({ source }) => (source.kind === 'pod' ? [source.family] : [])));
+  const named = queries.flatMap(({ source }) => (source.kind === 'pod' ? [source.family] : []));
+  return new Set(policies.some(({ mayRest }) => mayRest) ? [...named, ...IDLE_FAMILIES] : named);
 }

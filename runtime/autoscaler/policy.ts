@@ -34,6 +34,8 @@ export interface Policy {
   readonly units: readonly PolicyUnit[];
   readonly isPaused: boolean;
   readonly isRecommendOnly: boolean;
+  /** Every minimum is 0, and the algorithm knows how to come back from there. */
+  readonly mayRest: boolean;
   /** `spec.slo` is there, which nothing acts on. */
   readonly hasSlo: boolean;
   /** Changes with every edit of the specification. */

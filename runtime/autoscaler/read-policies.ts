@@ -101,9 +101,21 @@ function readOne(
     units: targets.units,
     isPaused: annotations[Annotations.pause] === 'true',
     isRecommendOnly: annotations[Annotations.recommendOnly] === 'true',
+    mayRest: asked === 'default' && minimaOf(targets.target).every((min) => min === 0),
     hasSlo: spec.slo !== undefined,
     revision: `${generation ?? 0}/${policy.metadata.generation ?? 0}`,
   };
+}
+
+function minimaOf(target: TargetSpec): readonly number[] {
+  switch (target.kind) {
+    case 'homogeneous':
+      return [target.unit.min];
+    case 'heterogeneous':
+      return target.pools.map(({ min }) => min);
+    case 'disaggregated':
+      return target.roles.map(({ min }) => min);
+  }
 }
 
 function invalid(object: Policy['object'], message: string): UnusablePolicy {

@@ -1,15 +1,17 @@
 import type { Leadership } from '../cluster/cluster';
-import { allocate, type ForeignScaler, type Recommended } from './allocate';
+import { type Allocated, allocate, type ForeignScaler, type Recommended } from './allocate';
 import { apply } from './apply/apply';
+import type { Drain } from './apply/drain';
 import { decide } from './decide/decide';
 import type { Memories } from './memories';
-import { type Observed, observe, type RoundView } from './observe/observe';
+import { type Observed, observe, observeCalled, type RoundView } from './observe/observe';
 import type { Policy } from './policy';
 import type { Reporter } from './report/reporter';
 
 export interface RoundDependencies {
   readonly view: RoundView;
   readonly memories: Memories;
+  readonly drain: Drain;
   /** Other controllers that scale things. */
   readonly foreign: readonly ForeignScaler[];
   readonly leadership: Leadership;
@@ -20,11 +22,46 @@ export interface RoundDependencies {
 export async function round(policies: readonly Policy[], deps: RoundDependencies): Promise<void> {
   const observations = await Promise.all(policies.map((policy) => observe(policy, deps.view)));
   const recommendations = observations.map((observed) => recommend(observed, deps.memories));
-  const decisions = allocate(recommendations, deps.foreign);
+  await carryOut(allocate(recommendations, policies, deps.foreign), deps);
+}
+
+/**
+ * Wakes what requests wait for, outside the rounds: targets without replicas get their first one, and those that were about to go to zero
+ * stay in routing. No metric is read for that.
+ *
+ * @param policies all of them, in order of precedence.
+ * @returns whether everything that was to be written was.
+ */
+export async function wakeRound(
+  policies: readonly Policy[],
+  deps: Omit<RoundDependencies, 'view'> & { readonly view: Omit<RoundView, 'http' | 'pages' | 'percentile'> },
+): Promise<boolean> {
+  const waiting = deps.view.wakes.waiting().map(({ target }) => target);
+  const called = policies.filter(
+    ({ mayRest, units }) =>
+      mayRest &&
+      units.some(({ target: { kind, namespace, name } }) =>
+        waiting.some((target) => target.kind === kind && target.namespace === namespace && target.name === name),
+      ),
+  );
+  const observations = await Promise.all(called.map((policy) => observeCalled(policy, deps.view)));
+  const found = observations.flatMap((observed) => observed ?? []);
+  await Promise.all(found.map((each) => (each.kind === 'up' ? deps.drain.undo(each.pods) : undefined)));
+  const recommendations = found.flatMap((each) => (each.kind === 'seen' ? [recommend(each, deps.memories)] : []));
+  return carryOut(allocate(recommendations, policies, deps.foreign), deps);
+}
+
+async function carryOut(
+  decisions: readonly Allocated[],
+  { leadership, reporter, drain, view: { scaling, wakes } }: Parameters<typeof wakeRound>[1],
+): Promise<boolean> {
+  let isDone = true;
   for (const decision of decisions) {
-    const applied = await apply(decision, { leadership: deps.leadership, scaling: deps.view.scaling });
-    if (deps.leadership.held()) await deps.reporter.report(decision, applied);
+    const applied = await apply(decision, { leadership, scaling, wakes, drain });
+    if (applied.failure !== undefined) isDone = false;
+    if (leadership.held()) await reporter.report(decision, applied);
   }
+  return isDone;
 }
 
 function recommend(observed: Observed, memories: Memories): Recommended {
@@ -32,5 +69,5 @@ function recommend(observed: Observed, memories: Memories): Recommended {
   const { policy, observation, handles } = observed;
   const { decision, memory } = decide(policy.spec, observation, memories.of(policy, handles));
   memories.keep(policy, handles, memory);
-  return { kind: 'decided', policy, decision, handles };
+  return { kind: 'decided', policy, decision, handles, rests: observation.units.map(({ rest }) => rest) };
 }

@@ -2,7 +2,9 @@ import type { KubeObject } from '../../src/api/meta';
 import type { Kind, KindMap, Objects } from './objects';
 import type { WriteOutcome } from './outcome';
 import type { Scaling } from './scaling';
+import type { WakeRequests } from './wake-requests';
 import type { WakeSignal } from './wake-signal';
+import type { Workloads } from './workloads';
 
 /** Writes the status subresource of one object, complete each time. */
 export interface Status {
@@ -48,6 +50,8 @@ export interface AutoscalerCluster {
   readonly pods: Pods;
   readonly events: Events;
   readonly leadership: Leadership;
+  readonly workloadPods: Workloads;
+  readonly wakeRequests: WakeRequests;
 }
 
 /** A source of all abilities. `close` ends its watches and timers and resolves when nothing of it runs. */

@@ -87,6 +87,8 @@ export function withFaults(cluster: AutoscalerCluster, clock: Clock): Autoscaler
     },
     events: cluster.events,
     leadership: cluster.leadership,
+    workloadPods: cluster.workloadPods,
+    wakeRequests: cluster.wakeRequests,
     faults: {
       fail(call, outcome, times = 1) {
         for (let i = 0; i < times; i++) injected[call].push(outcome);

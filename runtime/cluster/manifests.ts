@@ -18,7 +18,9 @@ import { ScaleAccess } from './manifests/scale-access';
 import { SecretsView } from './manifests/secrets-view';
 import { StatusWriter } from './manifests/status-writer';
 import { WakeAccess } from './manifests/wake-access';
+import { WakeLeases } from './manifests/wake-leases';
 import { WorkloadControllers } from './manifests/workload-controllers';
+import { WorkloadPods } from './manifests/workload-pods';
 import type { PodRunner } from './pod-runner';
 
 export interface ManifestClusterOptions {
@@ -74,6 +76,8 @@ export async function openManifestCluster(options: ManifestClusterOptions): Prom
   const objects = new ObjectsView(store);
   const events = new EventRing(clock);
   const status = new StatusWriter(store, admitWrite);
+  const workloadPods = new WorkloadPods(store);
+  const wakeLeases = new WakeLeases(store);
   const queue = new ReconcileQueue(reconcile, () => tellSettled());
   const supervisor =
     runner === undefined
@@ -156,7 +160,9 @@ export async function openManifestCluster(options: ManifestClusterOptions): Prom
   return {
     objects,
     secrets: new SecretsView(store),
-    wake: new WakeAccess(store, clock),
+    wake: new WakeAccess(store, clock, workloadPods),
+    wakeRequests: wakeLeases,
+    workloadPods,
     scaling: new ScaleAccess(store, admitWrite),
     status,
     pods: status,
@@ -186,6 +192,7 @@ export async function openManifestCluster(options: ManifestClusterOptions): Prom
     await reading;
     unlisten();
     objects.close();
+    wakeLeases.close();
     tellSettled();
   }
 }

@@ -15,6 +15,9 @@ export function wakeLeaseName(uid: string): string {
   return `kvasir-wake-${uid}`;
 }
 
+/** How long after its renewal a wake lease still says that somebody waits. */
+export const WAKE_LEASE_SECONDS = 15;
+
 /** Says that requests wait for targets whose replicas are zero. */
 export interface WakeSignal {
   /** Workloads whose pods a ModelServer selects, from cache. */

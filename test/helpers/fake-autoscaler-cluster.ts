@@ -127,6 +127,14 @@ export class FakeAutoscalerCluster implements AutoscalerCluster {
     },
   };
 
+  readonly workloadPods: AutoscalerCluster['workloadPods'] = { podsOf: () => [] };
+
+  readonly wakeRequests: AutoscalerCluster['wakeRequests'] = {
+    list: () => [],
+    read: async () => ({ kind: 'gone' }),
+    changed: () => () => {},
+  };
+
   readonly leadership: AutoscalerCluster['leadership'] = { held: () => this.isLeader };
 }
 

@@ -1,5 +1,5 @@
 import type { History } from './history';
-import type { MetricObservation } from './observation';
+import type { MetricObservation, Rest } from './observation';
 import type { Bounds } from './rules';
 
 /** What replicas are recommended for. */
@@ -14,6 +14,8 @@ export interface Demand {
   readonly unreadyPods: number;
   /** Number of targets that each metric was looked for in. */
   readonly targets: number;
+  /** Absent where the policy does not let the target rest at zero. */
+  readonly rest?: Rest;
 }
 
 /** What one metric alone asks for. */
@@ -28,7 +30,15 @@ export interface MetricVerdict {
 export type Recommendation =
   /** Replicas are outside the bounds; metrics were not asked. */
   | { readonly kind: 'bounds'; readonly replicas: number; readonly verdicts: readonly MetricVerdict[] }
-  | { readonly kind: 'metrics'; readonly replicas: number; readonly verdicts: readonly MetricVerdict[] }
+  | {
+      readonly kind: 'metrics';
+      readonly replicas: number;
+      readonly verdicts: readonly MetricVerdict[];
+      /** Why it is the last replica, though metrics ask for none. */
+      readonly keptBy?: 'wake' | 'busy' | 'no-wake-signal';
+    }
+  /** No metric could be read, and requests wait. */
+  | { readonly kind: 'wake'; readonly replicas: number; readonly verdicts: readonly MetricVerdict[] }
   /** No metric could be read. */
   | { readonly kind: 'unknown'; readonly verdicts: readonly MetricVerdict[] };
 

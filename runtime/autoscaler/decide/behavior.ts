@@ -14,7 +14,10 @@ export interface Limit {
     | 'bounds'
     | 'missing-metric'
     | 'no-wake-signal'
+    | 'busy'
+    | 'wake'
     | 'stale-view'
+    | 'starting'
     | 'ratio';
   readonly from: number;
   readonly to: number;

@@ -1,7 +1,8 @@
 import type { Decided, Memory } from './decision';
 import { decideDisaggregated } from './disaggregated';
-import { decideHeterogeneous } from './heterogeneous';
 import { decideHomogeneous } from './homogeneous';
+import { decideByBlocks } from './kthena/blocks';
+import { decideByLeastCost } from './least-cost';
 import type { Observation } from './observation';
 import type { PolicySpec } from './spec';
 
@@ -12,7 +13,9 @@ export function decide(spec: PolicySpec, observation: Observation, memory: Memor
     case 'homogeneous':
       return decideHomogeneous(spec, target.unit, observation, memory);
     case 'heterogeneous':
-      return decideHeterogeneous(spec, target, observation, memory);
+      return spec.algorithm.name === 'kthena'
+        ? decideByBlocks(spec, target, observation, memory)
+        : decideByLeastCost(spec, target, observation, memory);
     case 'disaggregated':
       return decideDisaggregated(spec, target, observation, memory);
   }

@@ -22,6 +22,8 @@ export interface Decision {
   readonly isRatioAdjusted: boolean;
   /** Whether the bounds leave no way to keep the ratio. */
   readonly isRatioViolated: boolean;
+  /** Of several pools: the load, in replicas of the weakest one, what a replica of each carries of it, and the cost of the mix. */
+  readonly mix?: { readonly load: number; readonly capacities: readonly number[]; readonly cost: number };
 }
 
 /** What a policy remembers between rounds: plain data by scaler (the whole target, or each role). */

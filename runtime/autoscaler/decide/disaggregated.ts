@@ -22,10 +22,8 @@ export function decideDisaggregated(
     const units = sized.map(({ unit }) => ({ ...unit, desired: unit.current, limits: [] }));
     return { decision: { units, isRatioAdjusted: false, isRatioViolated: false }, memory };
   }
-  const { units, repair } = withRatio(
-    target,
-    sized.map(({ unit }) => unit),
-  );
+  const roles = sized.map(({ unit }) => unit);
+  const { units, repair } = withRatio(target, spec.algorithm.name === 'kthena' ? roles : allOrNone(roles, target.roles));
   const decided = observation.isViewStale ? units.map(withoutScaleDown) : units;
   return {
     decision: { units: decided, isRatioAdjusted: repair?.isAdjusted ?? false, isRatioViolated: repair?.isViolated ?? false },
@@ -34,7 +32,7 @@ export function decideDisaggregated(
 }
 
 function sizeRole(spec: PolicySpec, role: UnitSpec, seen: UnitObservation, round: Observation, memory: Memory) {
-  const { current, metrics, unreadyPods } = seen;
+  const { current, metrics, unreadyPods, rest } = seen;
   if (role.min === role.max && role.min > 0) {
     const unit: UnitDecision = {
       name: role.name,
@@ -47,7 +45,7 @@ function sizeRole(spec: PolicySpec, role: UnitSpec, seen: UnitObservation, round
     };
     return { unit, history: undefined, isDecided: true };
   }
-  const demand = { current, bounds: role, tolerance: spec.tolerance, metrics, unreadyPods, targets: 1 };
+  const demand = { current, bounds: role, tolerance: spec.tolerance, metrics, unreadyPods, targets: 1, ...(rest && { rest }) };
   const { count, history } = decideCount(spec, demand, memory[role.name], round);
   const { recommended, replicas, mode, verdicts, limits } = count;
   const unit: UnitDecision = {
@@ -60,6 +58,16 @@ function sizeRole(spec: PolicySpec, role: UnitSpec, seen: UnitObservation, round
     limits,
   };
   return { unit, history, isDecided: count.isDecided };
+}
+
+/** One role without the others serves nothing: the last replica of each stays as long as any other role has one. */
+function allOrNone(units: readonly UnitDecision[], roles: readonly UnitSpec[]): readonly UnitDecision[] {
+  if (units.every(({ desired }) => desired === 0)) return units;
+  return units.map((unit, i) => {
+    if (unit.desired > 0 || roles[i]!.max < 1) return unit;
+    const limit: Limit = { rule: 'ratio', from: 0, to: 1 };
+    return { ...unit, desired: 1, limits: [...unit.limits, limit] };
+  });
 }
 
 function withRatio(

@@ -7,8 +7,8 @@ import type { PolicySpec, UnitSpec } from './spec';
 export function decideHomogeneous(spec: PolicySpec, unit: UnitSpec, observation: Observation, memory: Memory): Decided {
   const [seen] = observation.units;
   if (seen === undefined) throw new RangeError('an observation of a homogeneous target has one unit');
-  const { current, metrics, unreadyPods } = seen;
-  const demand = { current, bounds: unit, tolerance: spec.tolerance, metrics, unreadyPods, targets: 1 };
+  const { current, metrics, unreadyPods, rest } = seen;
+  const demand = { current, bounds: unit, tolerance: spec.tolerance, metrics, unreadyPods, targets: 1, ...(rest && { rest }) };
   const { count, history } = decideCount(spec, demand, memory[unit.name], observation);
   const { recommended, replicas, mode, verdicts, limits } = count;
   return {

@@ -6,9 +6,19 @@ export type MetricReading =
   | { readonly kind: 'external'; readonly value: number }
   /** One number per replica that answered; under `algorithm: kthena` one number for the whole target, pods already added. */
   | { readonly kind: 'samples'; readonly values: readonly number[] }
+  /** Of several pools together, in replicas of the weakest one: what they carry, and what those replicas are that answered. */
+  | { readonly kind: 'load'; readonly load: number; readonly answered: number }
   | { readonly kind: 'missing'; readonly reason: string };
 
 export type MetricObservation = MetricTarget & { readonly reading: MetricReading };
+
+/** What brings a target back from zero replicas, and what keeps it from going there. */
+export interface Rest {
+  /** `wanted`: requests wait for it now; `possible`: a router would say so; `impossible`: nobody would. */
+  readonly wake: 'wanted' | 'possible' | 'impossible';
+  /** Why its engines may not all be taken away, though metrics ask for none; absent: they are idle. */
+  readonly busy?: string;
+}
 
 /** What one round saw of one thing that has a replica count: a target, or a role of it. */
 export interface UnitObservation {
@@ -19,6 +29,10 @@ export interface UnitObservation {
   readonly metrics: readonly MetricObservation[];
   /** Pods that exist and are not ready. */
   readonly unreadyPods: number;
+  /** What one replica carries, in a unit that the pools of a policy share; absent where it is not known. */
+  readonly capacity?: number;
+  /** Absent where the policy does not let it rest at zero. */
+  readonly rest?: Rest;
 }
 
 /** What one round saw of one policy. */

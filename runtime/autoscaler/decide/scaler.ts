@@ -35,6 +35,11 @@ export function decideCount(
   const correction = correct(behavior, { current, recommended, bounds }, history, round.atMs, algorithm.isSurge);
   const limits = [...limitsOf(recommendation, bounds), ...correction.limits];
   let { replicas } = correction;
+  // At once: neither a stabilization window nor a rate holds up requests that wait for the first replica.
+  if (demand.rest?.wake === 'wanted' && replicas < 1 && bounds.max >= 1) {
+    limits.push({ rule: 'wake', from: replicas, to: 1 });
+    replicas = 1;
+  }
   if (round.isViewStale && replicas < current) {
     limits.push({ rule: 'stale-view', from: replicas, to: current });
     replicas = current;
@@ -54,7 +59,7 @@ export function decideCount(
 function limitsOf(recommendation: Extract<Recommendation, { replicas: number }>, bounds: Bounds): readonly Limit[] {
   const { replicas: to, verdicts } = recommendation;
   const from = Math.max(...verdicts.flatMap((verdict) => verdict.replicas ?? []));
-  if (recommendation.kind === 'bounds' || from === to) return [];
+  if (recommendation.kind !== 'metrics' || from === to) return [];
   if (clamp(from, bounds) === to) return [{ rule: 'bounds', from, to }];
-  return [{ rule: verdicts.some((verdict) => verdict.replicas === undefined) ? 'missing-metric' : 'no-wake-signal', from, to }];
+  return [{ rule: recommendation.keptBy ?? 'missing-metric', from, to }];
 }

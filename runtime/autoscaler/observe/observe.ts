@@ -3,15 +3,19 @@ import type { Pod } from '../../../src/api/pod';
 import { Labels } from '../../../src/labels';
 import type { Objects } from '../../cluster/objects';
 import type { Scaling } from '../../cluster/scaling';
-import type { MetricReading, Observation, UnitObservation } from '../decide/observation';
+import type { Workloads } from '../../cluster/workloads';
+import type { MetricReading, Observation, Rest, UnitObservation } from '../decide/observation';
 import type { MetricQuery, Policy, PolicyUnit } from '../policy';
 import type { HttpReader } from './http-reader';
 import { kthenaReading } from './kthena-reading';
 import type { PodPages } from './pod-pages';
+import { poolCapacity } from './pool-capacity';
 import { queryPrometheus } from './prometheus-query';
 import type { AskedPod, Reading } from './reading';
 import { replicaReading } from './replica-reading';
+import { busyOf, wakeOf } from './rest';
 import { podState, replicaOf, targetPods } from './target-pods';
+import type { WakeWatch } from './wake-watch';
 
 /** Why a policy's target could not be read. */
 export interface Problem {
@@ -23,6 +27,8 @@ export interface Problem {
 export interface TargetHandle {
   readonly uid: string;
   readonly version: string;
+  /** Its pods that serve, ready or not. */
+  readonly pods: readonly Pod[];
 }
 
 export type Observed =
@@ -41,6 +47,8 @@ export interface RoundView {
   readonly isViewStale: boolean;
   readonly objects: Objects;
   readonly scaling: Scaling;
+  readonly workloadPods: Workloads;
+  readonly wakes: WakeWatch;
   readonly http: HttpReader;
   readonly pages: PodPages;
   /** Percentile that histograms are read at. */
@@ -61,18 +69,55 @@ export async function observe(policy: Policy, view: RoundView): Promise<Observed
   };
 }
 
+/** What is to be done for a policy whose target requests may wait for. */
+export type Called =
+  /** It has no replicas. */
+  | Extract<Observed, { kind: 'seen' }>
+  /** It has replicas, of which some may have been taken out of routing. */
+  | { readonly kind: 'up'; readonly pods: readonly Pod[] };
+
+/**
+ * Looks whether requests wait for a policy's target, and reads no metric for that.
+ *
+ * @returns undefined when none do, or the target cannot be read.
+ */
+export async function observeCalled(
+  policy: Policy,
+  view: Pick<RoundView, 'atMs' | 'objects' | 'scaling' | 'workloadPods' | 'wakes'>,
+): Promise<Called | undefined> {
+  const scales = await Promise.all(policy.units.map((unit) => readUnit(unit, view)));
+  const units = scales.flatMap((scale, i): ReadUnit[] => {
+    if ('reason' in scale) return [];
+    const unit = policy.units[i]!;
+    const { current, selector, ...handle } = scale;
+    const rest = { wake: wakeOf(unit, handle.uid, view) };
+    const pods = targetPods(view.objects, unit, selector);
+    const capacity = capacityOf(policy, unit, view);
+    const seen = { name: unit.name, current, metrics: [], unreadyPods: 0, ...(capacity !== undefined && { capacity }), rest };
+    return [{ seen, handle: { ...handle, pods } }];
+  });
+  if (units.length < policy.units.length || !units.some(({ seen }) => seen.rest?.wake === 'wanted')) return undefined;
+  if (units.some(({ seen }) => seen.current > 0)) return { kind: 'up', pods: units.flatMap(({ handle }) => handle.pods) };
+  return {
+    kind: 'seen',
+    policy,
+    observation: { atMs: view.atMs, isViewStale: false, units: units.map(({ seen }) => seen) },
+    handles: units.map(({ handle }) => handle),
+  };
+}
+
 interface ReadUnit {
   readonly seen: UnitObservation;
   readonly handle: TargetHandle;
 }
 
-interface ScaleView extends TargetHandle {
+interface ScaleView extends Omit<TargetHandle, 'pods'> {
   readonly current: number;
   readonly selector: Readonly<Record<string, string>>;
 }
 
 async function observeUnit(policy: Policy, unit: PolicyUnit, view: RoundView): Promise<ReadUnit | Problem> {
-  const scale = unit.role === undefined ? await readScale(unit, view.scaling) : readRole(unit, unit.role, view.objects);
+  const scale = await readUnit(unit, view);
   if ('reason' in scale) return scale;
   const { current, selector, ...handle } = scale;
   const reading = policy.spec.algorithm.name === 'kthena' ? kthenaReading : replicaReading;
@@ -85,7 +130,36 @@ async function observeUnit(policy: Policy, unit: PolicyUnit, view: RoundView): P
     })),
   );
   const unreadyPods = reading.countUnready(pods.map((pod) => ({ pod, replica: replicaOf(pod, unit.role) })));
-  return { seen: { name: unit.name, current, metrics, unreadyPods }, handle };
+  const rest = policy.mayRest ? await readRest(unit, { current, uid: handle.uid, pods }, view) : undefined;
+  const capacity = capacityOf(policy, unit, view);
+  const seen = {
+    name: unit.name,
+    current,
+    metrics,
+    unreadyPods,
+    ...(capacity !== undefined && { capacity }),
+    ...(rest && { rest }),
+  };
+  return { seen, handle: { ...handle, pods } };
+}
+
+function capacityOf(policy: Policy, unit: PolicyUnit, view: Pick<RoundView, 'objects' | 'workloadPods'>): number | undefined {
+  const isCompared = policy.spec.target.kind === 'heterogeneous' && policy.spec.algorithm.name === 'default';
+  return isCompared ? poolCapacity(unit.target, view) : undefined;
+}
+
+async function readRest(
+  unit: PolicyUnit,
+  { current, uid, pods }: { readonly current: number; readonly uid: string; readonly pods: readonly Pod[] },
+  view: RoundView,
+): Promise<Rest> {
+  const wake = wakeOf(unit, uid, view);
+  const busy = current > 0 && wake === 'possible' ? await busyOf(unit, pods, view) : undefined;
+  return { wake, ...(busy !== undefined && { busy }) };
+}
+
+async function readUnit(unit: PolicyUnit, view: Pick<RoundView, 'scaling' | 'objects'>): Promise<ScaleView | Problem> {
+  return unit.role === undefined ? readScale(unit, view.scaling) : readRole(unit, unit.role, view.objects);
 }
 
 async function readMetric(

@@ -8,6 +8,7 @@ import type { Claim } from './conditions';
 /** The autoscaler's own metrics. Gauges tell the last round only, so that a deleted policy leaves none behind. */
 export class AutoscalerMetrics {
   private readonly replicas: Gauge;
+  private readonly cost: Gauge;
   private readonly conditions: Gauge;
   private readonly scales: Counter;
   private readonly scrapes: Counter;
@@ -16,6 +17,7 @@ export class AutoscalerMetrics {
     readonly policy: string;
     readonly units: readonly UnitDecision[];
     readonly claims: readonly Claim[];
+    readonly cost: number | undefined;
   }[] = [];
 
   constructor({ registry }: Metrics) {
@@ -24,6 +26,12 @@ export class AutoscalerMetrics {
       name: 'kvasir_autoscaler_replicas',
       help: 'Replicas per policy and target: current, recommended by metrics, desired after all rules.',
       labelNames: ['policy', 'target', 'of'],
+      registers,
+    });
+    this.cost = new Gauge({
+      name: 'kvasir_autoscaler_mix_cost',
+      help: 'Cost of the mix of replicas that a policy over several pools wants, in the unit of its costs.',
+      labelNames: ['policy'],
       registers,
     });
     this.conditions = new Gauge({
@@ -54,7 +62,8 @@ export class AutoscalerMetrics {
 
   report({ policy, ...allocated }: Allocated, { written }: Applied, claims: readonly Claim[]): void {
     const name = policy.name;
-    this.reported.push({ policy: name, units: allocated.kind === 'decided' ? allocated.decision.units : [], claims });
+    const decision = allocated.kind === 'decided' ? allocated.decision : undefined;
+    this.reported.push({ policy: name, units: decision?.units ?? [], claims, cost: decision?.mix?.cost });
     for (const write of written) {
       const changes =
         write.kind === 'scale'
@@ -67,8 +76,10 @@ export class AutoscalerMetrics {
   /** Shows what was reported since the last call, at once, so that no scrape sees half a round. */
   endRound(seconds: number, { asked, failed }: { readonly asked: number; readonly failed: number }): void {
     this.replicas.reset();
+    this.cost.reset();
     this.conditions.reset();
-    for (const { policy, units, claims } of this.reported.splice(0)) {
+    for (const { policy, units, claims, cost } of this.reported.splice(0)) {
+      if (cost !== undefined) this.cost.set({ policy }, cost);
       for (const { name: target, current, recommended, desired } of units) {
         this.replicas.set({ policy, target, of: 'current' }, current);
         this.replicas.set({ policy, target, of: 'desired' }, desired);

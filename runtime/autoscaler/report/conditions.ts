@@ -1,12 +1,15 @@
 import type { Condition } from '../../../src/api/meta';
 import type { Allocated } from '../allocate';
-import type { Applied } from '../apply/apply';
+import type { Applied, WriteFailure } from '../apply/apply';
 import type { Limit } from '../decide/behavior';
 import type { UnitDecision } from '../decide/decision';
 import type { UnusablePolicy } from '../policy';
 
 /** A condition before it is known since when it holds. */
 export type Claim = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** What the next round mends, or goes on with. */
+const PASSING: ReadonlySet<string> = new Set(['ScaleConflict', 'Draining', 'Waking'] satisfies WriteFailure['reason'][]);
 
 /**
  * What a policy's conditions say after a round. Pure. Messages hold no live figures, so that they change only when something changes; a
@@ -25,14 +28,20 @@ export function conditionsOf(allocated: Allocated, applied: Applied): readonly C
     ];
   }
   const { decision, hold } = allocated;
-  const missing = decision.units.flatMap((unit) => unit.verdicts.filter((verdict) => verdict.replicas === undefined));
+  const sleep = sleepOf(allocated);
+  const missing =
+    sleep !== undefined
+      ? []
+      : decision.units.flatMap((unit) => unit.verdicts.filter((verdict) => verdict.replicas === undefined));
   const limit = decision.units.flatMap((unit) => unit.limits).at(-1);
   const slo = policy.hasSlo ? 'spec.slo is not acted on; metrics are' : '';
-  const none = decision.units.find((unit) => unit.recommended === undefined);
-  const lasting = applied.failure?.reason === 'ScaleConflict' ? undefined : applied.failure;
+  const none = sleep !== undefined ? undefined : decision.units.find((unit) => unit.recommended === undefined);
+  const lasting = applied.failure !== undefined && PASSING.has(applied.failure.reason) ? undefined : applied.failure;
   const failure = hold ?? lasting ?? (none && { reason: 'MetricMissing', message: withoutMetric(none) });
   return [
-    failure === undefined ? claim('Ready', true, 'Reconciled', slo) : claim('Ready', false, failure.reason, failure.message),
+    failure === undefined
+      ? claim('Ready', true, ...(sleep ?? (['Reconciled', slo] as const)))
+      : claim('Ready', false, failure.reason, failure.message),
     claim('TargetFound', true, 'TargetFound', ''),
     missing.length > 0
       ? claim('MetricMissing', true, 'MetricMissing', missing.map(({ name, missing: why }) => `${name}: ${why}`).join('; '))
@@ -44,6 +53,19 @@ export function conditionsOf(allocated: Allocated, applied: Applied): readonly C
       ? [ratioClaim(decision.isRatioViolated)]
       : []),
   ];
+}
+
+/** Whether the target has no replicas and nobody waits for it, or somebody waits; then its metrics are not missed. */
+function sleepOf({ policy, decision, rests }: Extract<Allocated, { kind: 'decided' }>): readonly [string, string] | undefined {
+  if (!policy.mayRest) return undefined;
+  if (rests.some((rest) => rest?.wake === 'wanted')) {
+    const isUp = decision.units.every(({ verdicts }) => verdicts.some(({ replicas }) => replicas !== undefined));
+    return isUp ? undefined : ['Waking', 'requests wait for its pods'];
+  }
+  if (decision.units.some(({ current, desired }) => current > 0 || desired > 0)) return undefined;
+  return rests.some((rest) => rest?.wake === 'possible')
+    ? ['Asleep', 'it has no replicas; the first request for its model wakes it']
+    : undefined;
 }
 
 /** What the conditions of a policy say that cannot be acted on as it is written. */
@@ -113,7 +135,16 @@ function limitedBy({ rule, from, to }: Limit): [string, string] {
     case 'stale-view':
       return ['StaleView', 'the view of the cluster is older than two rounds; nothing is scaled down'];
     case 'no-wake-signal':
-      return ['NoWakeSignal', 'pods at zero expose no metric that could wake them; the last replica stays'];
+      return [
+        'NoWakeSignal',
+        'no ModelServer selects its pods, and pods at zero expose no metric: nothing could wake it, so the last replica stays',
+      ];
+    case 'busy':
+      return ['Busy', 'an engine has requests, or cannot tell; the last replica stays'];
+    case 'wake':
+      return ['Waking', 'requests wait for its pods'];
+    case 'starting':
+      return ['Starting', 'replicas of a cheaper mix start, and are ready before those go that they replace'];
     case 'ratio':
       return ['RatioConstraint', 'the ratio of the two roles overrode what the metrics ask for'];
   }

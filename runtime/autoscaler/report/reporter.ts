@@ -90,7 +90,7 @@ export class Reporter {
         ? [{ what, from: write.from, to: write.to }]
         : Object.entries(write.to).map(([role, to]) => ({ what: `role ${role} of ${what}`, from: write.from[role]!, to }));
     for (const { what: scaled, from, to } of changes) {
-      const reason = to > from ? 'ScaledUp' : 'ScaledDown';
+      const reason = scaleReason(from, to);
       this.parts.events.note(object, 'Normal', reason, `${scaled} from ${from} to ${to} replicas`);
       this.parts.log.info({ policy: name, target: scaled, from, to }, reason);
     }
@@ -107,4 +107,10 @@ export class Reporter {
     this.parts.events.note(regarding, isBad ? 'Warning' : 'Normal', claim.reason, claim.message);
     if (isBad) this.parts.log.warn({ policy: name, reason: claim.reason }, claim.message);
   }
+}
+
+function scaleReason(from: number, to: number): string {
+  if (from === 0) return 'ScaledFromZero';
+  if (to === 0) return 'ScaledToZero';
+  return to > from ? 'ScaledUp' : 'ScaledDown';
 }

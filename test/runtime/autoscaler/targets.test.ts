@@ -186,7 +186,17 @@ describe('a heterogeneous target', () => {
     );
   }
 
-  it('is sized by the load of all pools and laid on them in the order of cost blocks', async () => {
+  it('is sized by the load of all pools and laid on them at least cost', async () => {
+    twoPools(0, 1);
+    pod('a', { app: 'a100' }, '127.0.2.1', 70);
+    await rig.round();
+    expect(rig.cluster.written).toEqual([{ target: 'a100', replicas: 7 }]);
+    expect(rig.decisions.at(-1)?.mix).toEqual({ load: 7, capacities: [1, 1], cost: 420 });
+  });
+
+  it('under algorithm kthena is laid on the pools in the order of cost blocks', async () => {
+    await rig.close();
+    rig = await AutoscalerRig.open({ algorithm: 'kthena' });
     twoPools(0, 1);
     pod('a', { app: 'a100' }, '127.0.2.1', 70);
     await rig.round();

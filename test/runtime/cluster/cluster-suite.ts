@@ -269,6 +269,38 @@ const rows: Readonly<Record<string, Row>> = {
     expect(cluster.leadership.held()).toBe(true);
   },
 
+  'says for which targets requests wait, from cache and from the source of truth, and tells of each time that a router says so':
+    async (open) => {
+      const { cluster, clock } = await open(deploymentOf('chat', { replicas: 0 }), serverFor('chat'));
+      const { uid } = await scaleOf({ cluster });
+      expect(cluster.wakeRequests.list()).toEqual([]);
+      expect(await cluster.wakeRequests.read('default', uid)).toEqual({ kind: 'gone' });
+      let told = 0;
+      const end = cluster.wakeRequests.changed(() => {
+        told += 1;
+      });
+      const server = cluster.objects.get('ModelServer', 'default', 'chat')!;
+      for (let calls = 1; calls <= 2; calls++) {
+        clock.advance(5_000);
+        for (const sleeper of cluster.wake!.sleepersOf(server)) await cluster.wake!.wake(sleeper);
+        await turns();
+        expect(told).toBe(calls);
+        const target = { kind: 'Deployment', namespace: 'default', name: 'chat' };
+        expect(cluster.wakeRequests.list()).toEqual([{ target, uid, renewedMs: clock.now() }]);
+        expect(await cluster.wakeRequests.read('default', uid)).toEqual({ kind: 'found', value: clock.now() });
+      }
+      end();
+    },
+
+  'knows the pods of a workload that has none': async (open) => {
+    const { cluster } = await open(deploymentOf('chat', { replicas: 0 }), servingOf('chat', { replicas: 0 }));
+    expect(cluster.workloadPods.podsOf(chat).map(({ metadata }) => metadata.labels?.app)).toEqual(['chat']);
+    expect(cluster.workloadPods.podsOf(serving).map(({ metadata }) => metadata.labels?.['modelserving.volcano.sh/name'])).toEqual(
+      ['chat', 'chat'],
+    );
+    expect(cluster.workloadPods.podsOf({ ...chat, name: 'none' })).toEqual([]);
+  },
+
   'with a stale cache: reads show the past and their age, writes meet the present': async (open) => {
     const source = await open(deploymentOf('chat', { replicas: 1 }), serverFor('chat'));
     const faulty = withFaults(source.cluster, source.clock);

@@ -17,6 +17,7 @@ export const kthenaAlgorithm: Algorithm = {
     const verdicts = demand.metrics.map(({ name, targetValue, reading }): MetricVerdict => {
       if (reading.kind === 'external') return { name, replicas: byExternal(reading.value / targetValue, demand) };
       if (reading.kind === 'missing') return { name, missing: reading.reason };
+      if (reading.kind === 'load') throw new TypeError('Kthena sizes pools by samples, and not by a load');
       if (reading.values.length === 0) return { name, missing: 'no target answered' };
       return { name, replicas: byInstances(reading.values, targetValue, demand) };
     });

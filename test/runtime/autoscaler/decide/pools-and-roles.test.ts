@@ -146,3 +146,38 @@ describe('the ratio of two roles', () => {
     );
   });
 });
+
+describe('the roles of a target that may rest at zero', () => {
+  const free = { instances: 0, percent: 0, periodMs: 0, selectPolicy: 'Or', stabilizationWindowMs: 0 };
+  const behavior = { scaleUp: free, scaleDown: free, panic: { percent: 0, periodMs: 0, thresholdPercent: 200, holdMs: 0 } };
+  const roles = [
+    { name: 'decode', min: 0, max: 4 },
+    { name: 'prefill', min: 0, max: 4 },
+  ];
+
+  it.each([
+    ['one is idle and the other is not: both stay', [1, 1], [15, 0], 'possible', [2, 1]],
+    ['both are idle: both go', [1, 1], [0, 0], 'possible', [0, 0]],
+    ['requests wait: both wake', [0, 0], [undefined, undefined], 'wanted', [1, 1]],
+    ['nobody waits: both sleep on', [0, 0], [undefined, undefined], 'possible', [0, 0]],
+  ] as const)('%s', (_what, current, loads, wake, expected) => {
+    const { decision } = decide(
+      { algorithm: defaultAlgorithm, tolerance: 0.1, behavior, target: { kind: 'disaggregated', roles } },
+      {
+        atMs: 0,
+        isViewStale: false,
+        units: roles.map(({ name }, i) => {
+          const value = loads[i];
+          const reading =
+            value === undefined
+              ? ({ kind: 'missing', reason: 'no pods' } as const)
+              : ({ kind: 'samples', values: [value] } as const);
+          const metrics = [{ name: 'running', targetValue: 10, reading }];
+          return { name, current: current[i]!, metrics, unreadyPods: 0, rest: { wake } };
+        }),
+      },
+      {},
+    );
+    expect(decision.units.map(({ desired }) => desired)).toEqual(expected);
+  });
+});

@@ -1,16 +1,15 @@
-import { combineUnits } from './combine';
-import type { Decided, Memory } from './decision';
-import type { History } from './history';
-import { blockOrder, placeOnPools } from './kthena/block-order';
-import type { Observation } from './observation';
-import { clamp } from './rules';
-import { decideCount } from './scaler';
-import type { PolicySpec, PoolSpec, TargetSpec } from './spec';
+import { combineUnits } from '../combine';
+import type { Decided, Memory } from '../decision';
+import type { History } from '../history';
+import type { Observation } from '../observation';
+import { decideCount } from '../scaler';
+import type { PolicySpec, TargetSpec } from '../spec';
+import { blockOrder, placeOnPools } from './block-order';
 
 const TOTAL = 'total';
 
-/** Sizes the sum of several pools by their common load, then lays it on the pools in the order of Kthena's cost blocks. */
-export function decideHeterogeneous(
+/** Sizes the sum of several pools by their common load, then lays it on the pools in the order of cost blocks, as Kthena does. */
+export function decideByBlocks(
   spec: PolicySpec,
   target: Extract<TargetSpec, { kind: 'heterogeneous' }>,
   observation: Observation,
@@ -29,9 +28,7 @@ export function decideHeterogeneous(
   };
   const { count, history } = decideCount(spec, demand, memory[TOTAL], observation);
   const blocks = blockOrder(pools, costExpansionRatePercent);
-  const placed = count.isDecided
-    ? placeOnPools(pools, blocks, count.replicas)
-    : units.map((unit, i) => clampUnlessKthena(unit.current, pools[i]!, spec));
+  const placed = count.isDecided ? placeOnPools(pools, blocks, count.replicas) : units.map((unit) => unit.current);
   const recommended = count.recommended === undefined ? undefined : placeOnPools(pools, blocks, count.recommended);
   return {
     decision: {
@@ -52,14 +49,9 @@ export function decideHeterogeneous(
       isRatioViolated: false,
     },
     memory: {
-      [TOTAL]: spec.algorithm.name === 'kthena' && count.isDecided ? withoutRawRecommendation(history, count.replicas) : history,
+      [TOTAL]: count.isDecided ? withoutRawRecommendation(history, count.replicas) : history,
     },
   };
-}
-
-/** Without a metric the bounds of each pool still hold; Kthena then does nothing. */
-function clampUnlessKthena(current: number, pool: PoolSpec, spec: PolicySpec): number {
-  return spec.algorithm.name === 'kthena' ? current : clamp(current, pool);
 }
 
 /** Kthena keeps the corrected total where the raw recommendation belongs. */
