@@ -3,6 +3,9 @@ const FAILURES_TO_EJECT = 5;
 /** First ejection, doubled by each further one: Envoy's defaults for base and longest ejection time. */
 const BASE_EJECTION_MS = 30_000;
 const MAX_EJECTION_MS = 300_000;
+/** How long an endpoint is left alone that says it is busy, doubled each time it says so again with no success between. */
+const BASE_BUSY_MS = 250;
+const MAX_BUSY_MS = 4_000;
 
 type State =
   | { readonly kind: 'closed' }
@@ -17,12 +20,33 @@ export class OutlierEjection {
   private failures = 0;
   private ejections = 0;
   private state: State = { kind: 'closed' };
+  private refusals = 0;
+  private busySinceMs = 0;
+  private busyUntilMs = Number.NEGATIVE_INFINITY;
 
   /** Moment of the ejection that is still in force; undefined when the endpoint may be used. */
   ejectedSinceMs(nowMs: number): number | undefined {
     if (this.state.kind === 'closed') return undefined;
     // A probe that never ends must not keep the endpoint out for ever: after one more ejection time the next probe may go.
     return nowMs < this.state.untilMs ? this.state.sinceMs : undefined;
+  }
+
+  /**
+   * Moment since when the endpoint is left out, for having failed or for saying that it is busy; undefined when it may be used. One that
+   * refuses at once is always the least loaded, and without this it would draw every request of the pool.
+   */
+  leftOutSinceMs(nowMs: number): number | undefined {
+    return this.ejectedSinceMs(nowMs) ?? (nowMs < this.busyUntilMs ? this.busySinceMs : undefined);
+  }
+
+  /** The endpoint works and takes no more now: 429 or 503. */
+  busy(nowMs: number): void {
+    this.inconclusive(nowMs);
+    // Answers to requests from before say the same thing once more.
+    if (nowMs < this.busyUntilMs) return;
+    this.busySinceMs = nowMs;
+    this.busyUntilMs = nowMs + Math.min(MAX_BUSY_MS, BASE_BUSY_MS * 2 ** this.refusals);
+    this.refusals = Math.min(this.refusals + 1, 10);
   }
 
   /** A request is sent to the endpoint; after an ejection it is the probe. */
@@ -33,6 +57,7 @@ export class OutlierEjection {
 
   succeeded(): void {
     this.failures = 0;
+    this.refusals = 0;
     // A request sent before the ejection may still succeed during it; only a probe's success counts.
     if (this.state.kind !== 'half-open') return;
     this.ejections = 0;
@@ -58,16 +83,20 @@ export class OutlierEjection {
 }
 
 /**
- * Which members of a pool stay out: those ejected, oldest ejection first, up to half of the pool, so that a fault common to all
- * (a bad client, a lost network) cannot empty it.
+ * Which members of a pool stay out: those ejected, oldest ejection first, then those that are busy, up to half of the pool, so that a
+ * fault common to all (a bad client, a lost network) cannot empty it.
  */
 export function ejectedMembers<T extends { readonly outlier: OutlierEjection }>(
   pool: readonly T[],
   nowMs: number,
 ): ReadonlySet<T> {
-  const ejected = pool
-    .map((member) => ({ member, sinceMs: member.outlier.ejectedSinceMs(nowMs) }))
-    .filter((each): each is { member: T; sinceMs: number } => each.sinceMs !== undefined)
-    .sort((a, b) => a.sinceMs - b.sinceMs);
-  return new Set(ejected.slice(0, Math.floor(pool.length / 2)).map(({ member }) => member));
+  const leftOut = pool
+    .map((member) => ({
+      member,
+      isEjected: member.outlier.ejectedSinceMs(nowMs) !== undefined,
+      sinceMs: member.outlier.leftOutSinceMs(nowMs),
+    }))
+    .filter((each): each is { member: T; isEjected: boolean; sinceMs: number } => each.sinceMs !== undefined)
+    .sort((a, b) => Number(b.isEjected) - Number(a.isEjected) || a.sinceMs - b.sinceMs);
+  return new Set(leftOut.slice(0, Math.floor(pool.length / 2)).map(({ member }) => member));
 }

@@ -177,7 +177,10 @@ export class AnswerParser {
     const isSized = this.state === 'sized';
     if (isWhole && !isSized) this.state = 'chunk-end';
     this.events.onBody(copied(bytes, at, at + take));
-    if (isWhole && isSized) this.end(this.keepsAlive);
+    if (!isWhole || !isSized) return at + take;
+    // Nobody asked for what follows, so the length is wrong and what it measures is a part.
+    if (at + take < bytes.length) return this.malformed('bytes after the end of an answer');
+    this.end(this.keepsAlive);
     return at + take;
   }
 

@@ -163,6 +163,8 @@ export class Relay {
       if (outcome.kind === 'failed' && outcome.isIdleClose) {
         const fresh = clients.fresh(attempt.endpoint, protocol);
         outcome = await this.exchange(held, fresh, body, client, context);
+        // It took the body and is gone: the same bytes must not go on to the next endpoint as if nobody had seen them.
+        if (outcome.kind === 'failed' && outcome.phase === 'connect' && outcome.isReset) outcome = { ...outcome, phase: 'sent' };
       }
     } else {
       outcome = await this.handOver(held, held.handOff, client, context);

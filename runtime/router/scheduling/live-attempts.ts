@@ -107,7 +107,7 @@ function bestRatio(cachedBytes: Float64Array, count: number, totalBytes: number)
 /** Whether every pod of the pool may take the request, which is nearly always so. */
 function isWholly(pool: readonly LiveEndpoint[], excluded: ReadonlySet<string>, nowMs: number): boolean {
   if (excluded.size > 0) return false;
-  for (const live of pool) if (!live.isAvailable || live.outlier.ejectedSinceMs(nowMs) !== undefined) return false;
+  for (const live of pool) if (!live.isAvailable || live.outlier.leftOutSinceMs(nowMs) !== undefined) return false;
   return pool.length > 0;
 }
 

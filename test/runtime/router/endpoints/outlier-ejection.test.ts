@@ -58,7 +58,39 @@ describe('an endpoint that fails', () => {
   });
 });
 
+describe('an endpoint that says it is busy', () => {
+  it('is left alone for 250 ms, twice as long each time it says so again, and never for more than 4 s', () => {
+    const outlier = new OutlierEjection();
+    let nowMs = 0;
+    const lengths: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      const startMs = nowMs;
+      outlier.busy(nowMs);
+      outlier.busy(nowMs + 1);
+      while (outlier.leftOutSinceMs(nowMs) !== undefined) nowMs += 10;
+      lengths.push(nowMs - startMs);
+    }
+    expect(lengths).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000]);
+    expect(outlier.ejectedSinceMs(nowMs)).toBeUndefined();
+  });
+
+  it('is left alone for 250 ms again after a success', () => {
+    const outlier = new OutlierEjection();
+    for (const nowMs of [0, 1_000, 2_000]) outlier.busy(nowMs);
+    outlier.succeeded();
+    outlier.busy(10_000);
+    expect([outlier.leftOutSinceMs(10_249), outlier.leftOutSinceMs(10_250)]).toEqual([10_000, undefined]);
+  });
+});
+
 describe('a pool', () => {
+  it('leaves those that failed out before those that are busy', () => {
+    const busy = { outlier: new OutlierEjection() };
+    busy.outlier.busy(0);
+    const failed = { outlier: failing(5, 100) };
+    expect([...ejectedMembers([busy, failed], 100)]).toEqual([failed]);
+  });
+
   it('never loses more than half of its members, and the oldest ejections count first', () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.nat(1000)), { maxLength: 12 }), (ejections) => {

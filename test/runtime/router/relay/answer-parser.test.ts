@@ -96,7 +96,7 @@ describe('AnswerParser', () => {
   );
 
   it('takes nothing after the end for another answer', () => {
-    expect(read([whole(`${SIZED}HTTP/1.1 200 OK\r\n`)])).toMatchObject({ end: 'reusable', isSurplus: true });
+    expect(read([whole(`${SIZED}HTTP/1.1 200 OK\r\n`)])).toMatchObject({ end: 'malformed', isSurplus: false });
     expect(read([whole(SIZED), whole('x')])).toMatchObject({ end: 'reusable', isSurplus: true });
   });
 
@@ -112,8 +112,8 @@ describe('AnswerParser', () => {
       onMalformed: () => told.push('malformed'),
       onSurplus: () => told.push('surplus'),
     });
-    parser.push(whole(`${SIZED}HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n`));
-    expect(told).toEqual(['head 200', 'body', 'end', 'surplus']);
+    parser.push(whole(`${CHUNKED}HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n`));
+    expect(told).toEqual(['head 200', 'body', 'body', 'end', 'surplus']);
   });
 
   it.each([
