@@ -1,6 +1,7 @@
 /**
  * Time of the router's decisions: hashing a prompt, looking it up in the prefix index, recording it, and a whole decision.
- * Fails when a lookup of a 128k-token prompt takes more than 100 µs at the 99th percentile over 8 pods, or hashing falls below 1 GB/s.
+ * Fails when a lookup of a 128k-token prompt takes more than 100 µs at the 99th percentile over 8 pods, when hashing falls below 1 GB/s,
+ * or when half of the decisions over 500 pods with a 32k-token prompt take more than 1 ms.
  *
  * Run: npx tsx test/bench/scheduler.bench.ts
  */
@@ -14,6 +15,8 @@ import { FakeRouterCluster, modelServerOf, podOf } from '../helpers/router-clust
 
 const MOST_LOOKUP_MICROS = 100;
 const LEAST_HASH_BYTES_PER_SECOND = 1e9;
+const MOST_DECISION_MICROS = 1000;
+const MOST_PODS = 500;
 
 interface Measured {
   readonly p50Micros: number;
@@ -81,6 +84,7 @@ async function main(): Promise<boolean> {
     [8, 1024],
     [8, 16_384],
     [300, 16_384],
+    [MOST_PODS, 131_072],
   ] as const) {
     const cluster = new FakeRouterCluster().put(modelServerOf('a'), ...Array.from({ length: pods }, (_, i) => podOf('a', i)));
     const scheduling = await createScheduling({
@@ -105,6 +109,9 @@ async function main(): Promise<boolean> {
       next.attempt.settle({ kind: 'completed' });
     });
     report(`decision, first token and end, ${bytes} bytes over ${pods} pods`, decision);
+    if (pods === MOST_PODS && decision.p50Micros > MOST_DECISION_MICROS) {
+      failures.push(`a decision over ${pods} pods takes ${decision.p50Micros.toFixed(0)} µs`);
+    }
     await scheduling.close();
   }
 
