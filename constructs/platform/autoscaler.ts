@@ -1,7 +1,7 @@
 import type { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
 import { type AutoscalerConfig, decodeAutoscalerConfig, defaultAutoscalerConfig } from '../../src/config/autoscaler-config';
-import { WORKLOAD_GROUP } from '../../src/labels';
+import { NETWORKING_GROUP, WORKLOAD_GROUP } from '../../src/labels';
 import type { RawDeployment } from '../kube/deployment';
 import { objectName } from '../object-name';
 import { stackContext } from '../stack-context';
@@ -76,6 +76,8 @@ export class Autoscaler extends Construct {
         },
         ...SCALED,
         ...(stackContext(this).cluster.leaderWorkerSet ? [SCALED_ROLES] : []),
+        // Which models a workload serves: a request for one of them wakes it.
+        { group: NETWORKING_GROUP, resources: ['modelservers', 'modelroutes'], verbs: READ },
         { group: 'autoscaling', resources: ['horizontalpodautoscalers'], verbs: READ },
         { group: '', resources: ['pods'], verbs: READ },
         { group: '', resources: ['events'], verbs: ['create', 'patch'] },
