@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TenantIsolation } from '../../../src/api/model-route';
-import type { Identity } from './identity';
+import { type Identity, ownerOf, userOf } from './identity';
 
 type Salts = { [K in TenantIsolation['salt']]?: string };
 
@@ -14,19 +14,13 @@ const known = new WeakMap<Identity, Salts>();
  * @returns undefined for nobody in particular: nobody verified whose cache it would be.
  */
 export function cacheSaltOf({ salt }: TenantIsolation, identity: Identity): string | undefined {
-  const owner = ownerOf(salt, identity);
+  const owner = (salt === 'user' ? userOf(identity) : undefined) ?? ownerOf(identity);
   if (owner === undefined) return undefined;
   let salts = known.get(identity);
   if (salts === undefined) {
     salts = {};
     known.set(identity, salts);
   }
-  salts[salt] ??= createHash('sha256').update(JSON.stringify(owner)).digest('base64url');
+  salts[salt] ??= createHash('sha256').update(owner).digest('base64url');
   return salts[salt];
-}
-
-/** A user is one of its tenant and of its kind: a key and a token may bear the same name. */
-function ownerOf(salt: TenantIsolation['salt'], { kind, tenant, user }: Identity): readonly (string | null)[] | undefined {
-  if (tenant !== undefined && (salt === 'tenant' || user === undefined)) return ['tenant', tenant];
-  return user === undefined ? undefined : ['user', kind, tenant ?? null, user];
 }

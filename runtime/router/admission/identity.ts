@@ -27,6 +27,20 @@ export const ANONYMOUS: Identity = Object.freeze({
   claims: NO_CLAIMS,
 });
 
+/**
+ * Whose something is: a tenant's, or a user's of no tenant. A name of its own, unlike any other owner's.
+ *
+ * @returns undefined for nobody in particular.
+ */
+export function ownerOf(identity: Identity): string | undefined {
+  return identity.tenant === undefined ? userOf(identity) : JSON.stringify(['tenant', identity.tenant]);
+}
+
+/** One user, of its tenant and of its kind: a key and a token may bear the same name. @returns undefined for nobody in particular. */
+export function userOf({ kind, tenant, user }: Identity): string | undefined {
+  return user === undefined ? undefined : JSON.stringify(['user', kind, tenant ?? null, user]);
+}
+
 /** @param names of models; `*` among them means all. */
 export function allowedModels(names: readonly string[]): AllowedModels {
   return names.includes('*') ? 'all' : new Set(names);

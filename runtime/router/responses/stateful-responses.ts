@@ -1,3 +1,4 @@
+import { ownerOf } from '../admission/identity';
 import { requireModel } from '../admission/model-permission';
 import { RouterError } from '../errors';
 import type { EndpointClients } from '../relay/endpoint-clients';
@@ -24,7 +25,7 @@ export class StatefulResponses {
    */
   match(request: ReadRequest, identity: Identity): MatchedRequest {
     const { head, parsed } = request;
-    const tenant = identity.tenant ?? identity.user;
+    const tenant = ownerOf(identity);
     if (head.api.use === 'response') {
       const owner = this.ownerOf(responseIdOf(head.path), tenant, 'response_id');
       requireModel(identity, owner.model);

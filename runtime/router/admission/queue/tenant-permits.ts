@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock';
 import { RouterError } from '../../errors';
 import type { Reservations } from '../../reservations';
-import type { Identity } from '../identity';
+import { type Identity, ownerOf } from '../identity';
 
 /** Weight of the newest request in the mean time that a tenant's requests take. */
 const NEWEST_WEIGHT = 0.1;
@@ -29,9 +29,9 @@ export class TenantPermits {
   }
 
   /** @throws RouterError `tenant_concurrency`. */
-  take({ tenant, user }: Identity, reservations: Reservations): void {
+  take(identity: Identity, reservations: Reservations): void {
     if (this.most === 0) return;
-    const name = tenant === undefined ? (user === undefined ? undefined : `user ${user}`) : `tenant ${tenant}`;
+    const name = ownerOf(identity);
     if (name === undefined) return;
     const held = this.tenants.get(name) ?? { underWay: 0, meanMs: undefined };
     if (held.underWay >= this.most) {
