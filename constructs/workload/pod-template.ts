@@ -22,13 +22,3 @@ export interface PodContainer {
   };
   readonly [field: string]: unknown;
 }
-
-/** How many of the extended resource `name` (GPUs) one pod of `template` takes. Init containers run before and share them. */
-export function resourceCount(template: PodTemplate, name: string): number {
-  const count = (containers: readonly PodContainer[] | undefined) =>
-    (containers ?? []).map((container) => Number(container.resources?.limits?.[name] ?? 0));
-  return Math.max(
-    count(template.spec.containers).reduce((sum, gpus) => sum + gpus, 0),
-    ...count(template.spec.initContainers),
-  );
-}

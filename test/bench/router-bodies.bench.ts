@@ -21,6 +21,7 @@ import { BenchProcesses, hasProgram, joinLoadCpu, LOAD_CPU, portOf, ROOT, requir
 import { engineObjects, startBenchRouter } from './rig/bench-router';
 import { compareCpu, comparedLine } from './rig/cpu-rounds';
 import { chatBody, type HttpLoad, h2Load, warmUp, wrkLoad } from './rig/http-load';
+import { runBench } from './rig/run-bench';
 
 /** Body bytes → greatest ratio to nginx. */
 const BOUNDS: Readonly<Record<number, number>> = { 1024: 3.2, 16384: 3.2, 131072: 4, 1048576: 4 };
@@ -117,10 +118,4 @@ function negotiated(port: number): Promise<string | undefined> {
   });
 }
 
-main().then(
-  (isGood) => process.exit(isGood ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runBench(main);

@@ -17,6 +17,7 @@ import { BenchProcesses, LOAD_CPU, portOf, ROOT, requirePrograms } from './rig/b
 import { engineObjects, startBenchRouter } from './rig/bench-router';
 import { compareCpu, type Round } from './rig/cpu-rounds';
 import { wrkLoad } from './rig/http-load';
+import { runBench } from './rig/run-bench';
 
 const CONNECTIONS = 64;
 const BODY_BYTES = 1024;
@@ -56,10 +57,4 @@ async function main(): Promise<boolean> {
   }
 }
 
-main().then(
-  (isGood) => process.exit(isGood ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runBench(main);

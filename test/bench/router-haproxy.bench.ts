@@ -38,6 +38,7 @@ import {
 } from './rig/bench-processes';
 import { startBenchRouter } from './rig/bench-router';
 import { median } from './rig/cpu-rounds';
+import { runBench } from './rig/run-bench';
 import { type ScaledRequest, scaledSlice } from './rig/scaled-trace';
 import { addressOf, type FleetSpec } from './rig/simulated-fleet';
 
@@ -213,10 +214,4 @@ async function main(): Promise<boolean> {
   return ratio <= Number(values['max-ratio']);
 }
 
-main().then(
-  (isGood) => process.exit(isGood ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runBench(main);

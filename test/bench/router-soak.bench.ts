@@ -19,6 +19,7 @@ import { BenchProcesses, joinLoadCpu, LOAD_CPU, portOf, ROOT } from './rig/bench
 import { bundled, engineObjects, startBenchRouter } from './rig/bench-router';
 import type { ProbedMemory } from './rig/memory-probe';
 import { MixedLoad } from './rig/mixed-load';
+import { runBench } from './rig/run-bench';
 
 const MOST_CHANGE = 0.05;
 const FIRST_LOOK = 0.4;
@@ -103,10 +104,4 @@ async function main(): Promise<boolean> {
   }
 }
 
-main().then(
-  (isGood) => process.exit(isGood ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runBench(main);

@@ -21,6 +21,7 @@ import { BenchProcesses, joinLoadCpu, LOAD_CPU, portOf, ROOT, requirePrograms, r
 import { engineObjects, startBenchRouter } from './rig/bench-router';
 import { compareCpu, comparedLine } from './rig/cpu-rounds';
 import { chatBody, warmUp, wrkLoad } from './rig/http-load';
+import { runBench } from './rig/run-bench';
 import { StreamClients } from './rig/stream-clients';
 
 const MOST_CHUNK_RATIO = 2.2;
@@ -143,10 +144,4 @@ async function main(): Promise<boolean> {
   }
 }
 
-main().then(
-  (isGood) => process.exit(isGood ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runBench(main);

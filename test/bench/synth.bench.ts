@@ -27,6 +27,7 @@ import {
   Rollout,
 } from '../../constructs';
 import { filesUnder } from '../helpers/temporary-folder';
+import { median } from './rig/cpu-rounds';
 
 const GREATEST_RATIO_TO_STOCK = 1 / 3;
 const GREATEST_RATIO_TO_WRITING = 4;
@@ -139,10 +140,6 @@ function run(make: () => App, count: number): Run {
 
 /** Seconds of construction and synth until they returned: none of it is waiting for the disk to settle. */
 const both = ({ construction, synth }: Run): number => construction.cached + synth.cached;
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}
 
 /** Of each kind of time its own median. */
 function medians(times: readonly Seconds[]): Seconds {

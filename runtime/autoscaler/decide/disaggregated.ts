@@ -3,7 +3,7 @@ import type { Decided, Memory, UnitDecision } from './decision';
 import type { Observation, UnitObservation } from './observation';
 import { type RatioRepair, repairRatio } from './ratio';
 import { clamp } from './rules';
-import { decideCount } from './scaler';
+import { decideCount, unitDecision } from './scaler';
 import type { PolicySpec, RatioSpec, TargetSpec, UnitSpec } from './spec';
 
 /** Sizes each role by its own load, then repairs the ratio of the two. */
@@ -47,17 +47,7 @@ function sizeRole(spec: PolicySpec, role: UnitSpec, seen: UnitObservation, round
   }
   const demand = { current, bounds: role, tolerance: spec.tolerance, metrics, unreadyPods, targets: 1, ...(rest && { rest }) };
   const { count, history } = decideCount(spec, demand, memory[role.name], round);
-  const { recommended, replicas, mode, verdicts, limits } = count;
-  const unit: UnitDecision = {
-    name: role.name,
-    current,
-    ...(recommended !== undefined && { recommended }),
-    desired: replicas,
-    mode,
-    verdicts,
-    limits,
-  };
-  return { unit, history, isDecided: count.isDecided };
+  return { unit: unitDecision(role.name, current, count), history, isDecided: count.isDecided };
 }
 
 /** One role without the others serves nothing: the last replica of each stays as long as any other role has one. */

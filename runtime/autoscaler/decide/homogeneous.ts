@@ -1,6 +1,6 @@
 import type { Decided, Memory } from './decision';
 import type { Observation } from './observation';
-import { decideCount } from './scaler';
+import { decideCount, unitDecision } from './scaler';
 import type { PolicySpec, UnitSpec } from './spec';
 
 /** Sizes one target by the load of its replicas. */
@@ -10,23 +10,8 @@ export function decideHomogeneous(spec: PolicySpec, unit: UnitSpec, observation:
   const { current, metrics, unreadyPods, rest } = seen;
   const demand = { current, bounds: unit, tolerance: spec.tolerance, metrics, unreadyPods, targets: 1, ...(rest && { rest }) };
   const { count, history } = decideCount(spec, demand, memory[unit.name], observation);
-  const { recommended, replicas, mode, verdicts, limits } = count;
   return {
-    decision: {
-      units: [
-        {
-          name: unit.name,
-          current,
-          ...(recommended !== undefined && { recommended }),
-          desired: replicas,
-          mode,
-          verdicts,
-          limits,
-        },
-      ],
-      isRatioAdjusted: false,
-      isRatioViolated: false,
-    },
+    decision: { units: [unitDecision(unit.name, current, count)], isRatioAdjusted: false, isRatioViolated: false },
     memory: { [unit.name]: history },
   };
 }

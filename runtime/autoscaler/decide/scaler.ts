@@ -1,5 +1,6 @@
 import type { Demand, MetricVerdict, Recommendation } from './algorithm';
 import { correct, horizonMs, type Limit, type Mode } from './behavior';
+import type { UnitDecision } from './decision';
 import { type History, remember } from './history';
 import { type Bounds, clamp } from './rules';
 import type { PolicySpec } from './spec';
@@ -53,6 +54,12 @@ export function decideCount(
       horizonMs(behavior),
     ),
   };
+}
+
+/** A target's or a role's decision, as its count says. */
+export function unitDecision(name: string, current: number, count: Count): UnitDecision {
+  const { recommended, replicas, mode, verdicts, limits } = count;
+  return { name, current, ...(recommended !== undefined && { recommended }), desired: replicas, mode, verdicts, limits };
 }
 
 /** What stands between the greatest demand of any metric and the recommendation. */

@@ -1,8 +1,5 @@
-/**
- * Headers that never pass from a client to an engine: hop-by-hop ones, the client's credentials, what the router sets itself, and what
- * only routers may say to engines.
- */
-const DROPPED: ReadonlySet<string> = new Set([
+/** Headers that are about one connection, in either direction. */
+const HOP_BY_HOP = [
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -12,6 +9,14 @@ const DROPPED: ReadonlySet<string> = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+] as const;
+
+/**
+ * Headers that never pass from a client to an engine: hop-by-hop ones, the client's credentials, what the router sets itself, and what
+ * only routers may say to engines.
+ */
+const DROPPED: ReadonlySet<string> = new Set<string>([
+  ...HOP_BY_HOP,
   'http2-settings',
   'expect',
   'host',
@@ -82,16 +87,8 @@ export function clientRequestId(value: string | readonly string[] | undefined): 
 }
 
 /** Headers of an engine's answer that the router sets itself or that end here. */
-const DROPPED_ANSWER: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
+const DROPPED_ANSWER: ReadonlySet<string> = new Set<string>([
+  ...HOP_BY_HOP,
   'content-length',
   'date',
   'server',

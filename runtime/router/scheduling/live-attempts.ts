@@ -43,15 +43,7 @@ export class LiveAttempts implements Attempts {
     const hashes = hasher.hash({ model: upstreamModel, adapter, salt: request.cacheSalt }, request.promptSpans);
     const candidates = this.candidates(eligible.pool, request, hashes, nowMs, random.next() < EXPLORATION_RATIO);
     const key = outputKey(request);
-    const scheduled: ScheduledRequest = {
-      promptTokens: request.promptTokens,
-      expectedOutputTokens: outputs.expectedTokens(key, request.maxOutputTokens),
-      upstreamModel,
-      adapter,
-      draw: random.next(),
-      preferred: request.preferred,
-      ownedBlocks: request.ownedBlocks,
-    };
+    const scheduled = scheduledRequest(request, outputs.expectedTokens(key, request.maxOutputTokens), random.next());
     const outcome = measuredSchedule(this.context, request, profile, scheduled, candidates);
     if (outcome.kind === 'filtered') {
       return { kind: 'none', reason: 'filtered', message: `pods have all been filtered out by "${outcome.filter}"` };
@@ -149,6 +141,12 @@ export function narrow(
 /** An engine whose release nobody knows is taken to be a new one, as everywhere. */
 function isSince(release: string | undefined, first: string): boolean {
   return release === undefined || compareVersions(release, first) >= 0;
+}
+
+/** What scorers see of a request. @param draw a random number that is the same for all of them. */
+export function scheduledRequest(request: SchedulingRequest, expectedOutputTokens: number, draw: number): ScheduledRequest {
+  const { promptTokens, upstreamModel, adapter, preferred, ownedBlocks } = request;
+  return { promptTokens, expectedOutputTokens, upstreamModel, adapter, draw, preferred, ownedBlocks };
 }
 
 /** Requests whose answers are about as long. */

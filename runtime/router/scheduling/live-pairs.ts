@@ -5,7 +5,7 @@ import type { Attempt, Attempts, NextAttempt, PairExplanation, SchedulingRequest
 import type { ScheduledRequest } from './candidate';
 import { candidateOf } from './candidate-view';
 import { type AttemptInput, LiveAttempt } from './live-attempt';
-import { EXPLORATION_RATIO, narrow, outputKey, profileFor } from './live-attempts';
+import { EXPLORATION_RATIO, narrow, outputKey, profileFor, scheduledRequest } from './live-attempts';
 import { measuredSchedule, modelLabel } from './measured-schedule';
 import { PairAttempt } from './pair-attempt';
 import { type PairClass, type PairSide, pairClasses } from './pair-classes';
@@ -71,15 +71,7 @@ export class LivePairs {
     const { upstreamModel, adapter, promptTokens } = request;
     const hashes = hasher.hash({ model: upstreamModel, adapter, salt: request.cacheSalt }, request.promptSpans);
     const key = outputKey(request);
-    const scheduled: ScheduledRequest = {
-      promptTokens,
-      expectedOutputTokens: outputs.expectedTokens(key, request.maxOutputTokens),
-      upstreamModel,
-      adapter,
-      draw: random.next(),
-      preferred: request.preferred,
-      ownedBlocks: request.ownedBlocks,
-    };
+    const scheduled = scheduledRequest(request, outputs.expectedTokens(key, request.maxOutputTokens), random.next());
     const usesSeeds = random.next() < EXPLORATION_RATIO;
     const cached = this.cachedTokens([...prefill.members, ...decode.members], hashes, promptTokens);
     const bestCached = cached.reduce((best, each) => Math.max(best, each), 0);
