@@ -50,6 +50,7 @@ type Completed = Extract<ExchangeOutcome, { kind: 'completed' }>;
 
 /** One hand-off: does what the state machine says, with one exchange per leg. */
 export class HandOffRun implements HandOff {
+  listIndex = -1;
   readonly failed: string[] = [];
   readonly doubted: string[] = [];
   private state: HandOffState = IDLE;

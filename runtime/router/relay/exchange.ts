@@ -8,6 +8,7 @@ import { type ExchangeOutcome, refused, type Usage } from './exchange-outcome';
 import { streamErrorEvent } from './stream-error';
 import { StreamPace } from './stream-pace';
 import { StreamWatcher } from './stream-watcher';
+import type { Underway } from './underway';
 import type { UpstreamConnection, UpstreamFailure, UpstreamHandler } from './upstream-connection';
 import { DocumentUsage } from './usage';
 
@@ -51,7 +52,8 @@ const NO_HEAD: AnswerHead = { contentType: '', contentLength: undefined, headers
  * Carries one request to an endpoint and its answer to the client. Until the first event of a stream is known to be no error, nothing
  * reaches the client, so that another endpoint may still be tried.
  */
-export class Exchange implements UpstreamHandler {
+export class Exchange implements UpstreamHandler, Underway {
+  listIndex = -1;
   readonly outcome: Promise<ExchangeOutcome>;
   private finish!: (outcome: ExchangeOutcome) => void;
   private phase: Phase = 'connect';

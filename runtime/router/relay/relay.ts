@@ -1,5 +1,6 @@
 import type { RouterConfig } from '../../../src/config/router-config';
 import { type Clock, sleep } from '../../lib/clock';
+import { MemberList } from '../../lib/member-list';
 import type { Random } from '../../lib/random';
 import { RouterError } from '../errors';
 import type { Decision, DecisionResult } from '../observability/decision-ring';
@@ -40,7 +41,7 @@ const DECISION_BYTES = 8 * 1024;
 
 /** Brings requests to endpoints and answers to clients, with further attempts until something reached the client. */
 export class Relay {
-  private readonly running = new Set<Underway>();
+  private readonly running = new MemberList<Underway>();
   private readonly ids = new RequestIds();
   private isCut = false;
 
@@ -54,7 +55,7 @@ export class Relay {
   /** Ends every exchange with an error that its client can see. */
   cutAll(): void {
     this.isCut = true;
-    for (const exchange of [...this.running]) exchange.giveUp('shutting_down', 'the router is shutting down');
+    this.running.visitAll((exchange) => exchange.giveUp('shutting_down', 'the router is shutting down'));
   }
 
   /** @throws RouterError when nothing reached the client and no further attempt helps. */
@@ -200,7 +201,7 @@ export class Relay {
         giveUp: (code, reason) => decode?.giveUp(code, reason),
       });
     } finally {
-      this.running.delete(handOff);
+      this.running.remove(handOff);
     }
   }
 
@@ -252,7 +253,7 @@ export class Relay {
             answer.addHeader('x-kvasir-decision', decisionHeader(attempt));
         },
         onOver: (isClean) => {
-          this.running.delete(exchange);
+          this.running.remove(exchange);
           if (isClean) clients.giveBack(attempt.endpoint.id, leased.client);
           else clients.discard(attempt.endpoint.id, leased.client);
         },

@@ -1,5 +1,7 @@
+import type { ListMember } from '../../lib/member-list';
+
 /** What goes on for a client, and has to hear when it should end. */
-export interface Underway {
+export interface Underway extends ListMember {
   /** The client's connection closed. */
   clientLeft(): void;
   /** The request as a whole took too long, or the router is shutting down. */

@@ -2,24 +2,32 @@
 const FIRST_ESTIMATE_TOKENS = 256;
 /** Weight of the newest answer in the running average. */
 const NEWEST_WEIGHT = 0.05;
-/** Keys kept; the least recently used goes first. */
+/** Keys kept at most; those of the last half of them that were seen are always kept. */
 const MAX_KEYS = 10_000;
 
 /** How long answers have been, by key (a route's target and model). */
 export class OutputEstimate {
-  private readonly averages = new Map<string, number>();
+  // Two generations instead of one map in order of use: a key would have to be removed and set again for each answer.
+  private recent = new Map<string, number>();
+  private older: ReadonlyMap<string, number> = new Map();
 
   /** Output tokens to expect, ≥ 1. @param maxTokens what the request allows at most. */
   expectedTokens(key: string, maxTokens: number | undefined): number {
-    const average = this.averages.get(key) ?? FIRST_ESTIMATE_TOKENS;
+    const average = this.averageOf(key) ?? FIRST_ESTIMATE_TOKENS;
     return Math.max(1, maxTokens !== undefined && Number.isFinite(maxTokens) ? Math.min(average, maxTokens) : average);
   }
 
   observe(key: string, tokens: number): void {
     if (!(tokens >= 0) || !Number.isFinite(tokens)) return;
-    const before = this.averages.get(key);
-    this.averages.delete(key);
-    this.averages.set(key, before === undefined ? tokens : before + NEWEST_WEIGHT * (tokens - before));
-    if (this.averages.size > MAX_KEYS) this.averages.delete(this.averages.keys().next().value!);
+    const before = this.averageOf(key);
+    if (this.recent.size >= MAX_KEYS / 2 && !this.recent.has(key)) {
+      this.older = this.recent;
+      this.recent = new Map();
+    }
+    this.recent.set(key, before === undefined ? tokens : before + NEWEST_WEIGHT * (tokens - before));
+  }
+
+  private averageOf(key: string): number | undefined {
+    return this.recent.get(key) ?? this.older.get(key);
   }
 }
