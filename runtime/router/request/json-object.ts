@@ -42,8 +42,6 @@ export interface JsonScanOptions {
   readonly useOf: (key: string) => KeyUse;
   /** Deepest nesting, the object itself being 1. */
   readonly maxDepth: number;
-  /** Bytes after which the scan pauses. */
-  readonly sliceBytes?: number;
 }
 
 const QUOTE = 0x22;
@@ -61,14 +59,18 @@ const SHARED_STACK = new Uint8Array(1024);
 /** Text runs longer than this are searched natively: below it a call costs more than the loop. */
 const JUMP_AFTER = 48;
 
-/** Scans `bytes[start, end)`, which must be exactly one object with optional white space around. Each yield is a place to pause. */
+/**
+ * Scans `bytes[start, end)`, which must be exactly one object with optional white space around. Each yield is a place to pause.
+ *
+ * @param sliceBytes bytes after which the scan pauses.
+ */
 export function* scanJsonObject(
   bytes: Buffer,
   start: number,
   end: number,
-  options: JsonScanOptions,
+  { useOf, maxDepth }: JsonScanOptions,
+  sliceBytes: number,
 ): Generator<undefined, JsonScan, undefined> {
-  const { useOf, maxDepth, sliceBytes = 2 ** 20 } = options;
   // A scan that may pause needs a stack of its own: another may run in between.
   const kinds = maxDepth < SHARED_STACK.length && end - start <= sliceBytes ? SHARED_STACK : new Uint8Array(maxDepth + 1);
   const members: JsonMember[] = [];
@@ -241,7 +243,7 @@ function isCount(bytes: Buffer, start: number, end: number): boolean {
 /** Runs a scan to its end at once. */
 export function scanNow(bytes: Buffer, start: number, end: number, options: JsonScanOptions): JsonScan {
   // One more than there is: never reached. Not infinity, which would make every offset of the scan a floating-point number.
-  const scan = scanJsonObject(bytes, start, end, { ...options, sliceBytes: end - start + 1 });
+  const scan = scanJsonObject(bytes, start, end, options, end - start + 1);
   const step = scan.next();
   if (step.done !== true) throw new Error('a scan without slices paused');
   return step.value;

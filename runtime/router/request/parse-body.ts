@@ -73,10 +73,7 @@ export async function parseBody(
   if (body.length <= SLICE_BYTES) return parseNow(body, api, options);
   refuseByteOrderMark(body);
   if (!(await isLongUtf8(body, pause))) throw notUtf8();
-  const scan = scanJsonObject(body, 0, body.length, {
-    ...scanOptions(api, options),
-    sliceBytes: SLICE_BYTES,
-  });
+  const scan = scanJsonObject(body, 0, body.length, scanOptions(api, options), SLICE_BYTES);
   let step = scan.next();
   while (step.done !== true) {
     await pause();

@@ -30,7 +30,7 @@ describe('scanning a JSON object', () => {
     fc.assert(
       fc.property(jsonObject, fc.integer({ min: 1, max: 40 }), (value, sliceBytes) => {
         const bytes = write(value, 1);
-        const scan = scanJsonObject(bytes, 0, bytes.length, { ...readAll, sliceBytes });
+        const scan = scanJsonObject(bytes, 0, bytes.length, readAll, sliceBytes);
         let step = scan.next();
         while (step.done !== true) step = scan.next();
         expect(step.value).toEqual(scanNow(bytes, 0, bytes.length, readAll));
@@ -102,7 +102,7 @@ describe('scanning a JSON object', () => {
 
   it('reads 16 MB of text full of escapes in slices of at most 1 MB', () => {
     const bytes = Buffer.from(JSON.stringify({ model: 'm', prompt: 'a "b" \n'.repeat(2 ** 21) }));
-    const scan = scanJsonObject(bytes, 0, bytes.length, readAll);
+    const scan = scanJsonObject(bytes, 0, bytes.length, readAll, 2 ** 20);
     let slices = 0;
     let step = scan.next();
     for (; step.done !== true; step = scan.next()) slices += 1;
