@@ -1,3 +1,5 @@
+import { atEndOfTurn, type HeldWrite } from '../../lib/end-of-turn';
+
 /** Where an exchange puts an answer: the client itself, or what translates for it. */
 export type AnswerSink = Pick<ClientAnswer, 'begin' | 'whole' | 'write' | 'onDrain' | 'end' | 'cut'>;
 
@@ -18,12 +20,14 @@ export interface ClientResponse {
 
 /** Bodies up to this size are copied, which costs less than a second buffer on the way to the socket. */
 const JOINED_BYTES = 16 * 1024;
+const NOTHING = Buffer.alloc(0);
 
 /** The answer to one client: its head is sent at most once, and only when it is sure. After the client left, nothing is written. */
-export class ClientAnswer {
+export class ClientAnswer implements HeldWrite {
   private onLeave: (() => void) | undefined;
   private promised: ((document: string) => string) | undefined;
   private rateLimits: readonly string[] | undefined;
+  private last: Buffer = NOTHING;
 
   /** @param ownHeaders headers of the router's own on every answer, as name, value, name, value. */
   constructor(
@@ -90,7 +94,7 @@ export class ClientAnswer {
     this.response.writeHead(status, headers);
   }
 
-  /** Sends a whole answer at once. */
+  /** Sends a whole answer in one piece. */
   whole(status: number, headers: string[], body: Buffer): void {
     if (this.isClosed) return;
     if (this.promised !== undefined) {
@@ -100,6 +104,14 @@ export class ClientAnswer {
     }
     headers.push('content-length', String(body.length));
     this.begin(status, headers);
+    this.last = body;
+    atEndOfTurn(this);
+  }
+
+  /** Writes a whole answer. */
+  flush(): void {
+    const body = this.last;
+    this.last = NOTHING;
     // As text it is sent in one piece with its head.
     if (body.length <= JOINED_BYTES) this.response.end(body.toString('latin1'), 'latin1');
     else this.response.end(body);

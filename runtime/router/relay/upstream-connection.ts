@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { authority } from '../../../src/expand/pod-address';
+import { atEndOfTurn, type HeldWrite } from '../../lib/end-of-turn';
 import type { AttemptEndpoint } from '../scheduling/attempts';
 import { type AnswerEvents, AnswerParser } from './answer-parser';
 
@@ -56,7 +57,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(READ_BYTES);
  * A connection to an engine that carries one request at a time. It exists because the relay's cost is mostly that of its two ends: a
  * general client takes about ten microseconds more for each request (`test/bench/router-cpu.bench.ts`).
  */
-export class UpstreamConnection implements AnswerEvents {
+export class UpstreamConnection implements AnswerEvents, HeldWrite {
   /** When the last answer ended, on the clock of whoever keeps idle connections. */
   idleSinceMs = 0;
   private socket: Socket | undefined;
@@ -191,6 +192,11 @@ export class UpstreamConnection implements AnswerEvents {
     else this.parser.push(bytes);
   }
 
+  /** Writes the request that was sent in this turn. */
+  flush(): void {
+    this.socket?.uncork();
+  }
+
   private onClosed(): void {
     if (this.state !== 'gone' && this.handler !== undefined) this.parser.close();
     this.abort({ kind: 'broken', reason: 'the connection was closed' });
@@ -214,11 +220,11 @@ export class UpstreamConnection implements AnswerEvents {
     handler.onConnect();
     if (body.length > 0 || method === 'POST') head += `content-length: ${body.length}\r\n`;
     head += '\r\n';
+    socket.cork();
+    atEndOfTurn(this);
     if (body.length > JOINED_BYTES) {
-      socket.cork();
       socket.write(head, 'latin1');
       socket.write(body);
-      socket.uncork();
       return;
     }
     const joined = Buffer.allocUnsafe(head.length + body.length);
