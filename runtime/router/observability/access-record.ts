@@ -11,35 +11,35 @@ export interface AccessRecord {
   readonly protocol: string;
   /** 499 when the client left before it was answered. */
   readonly status_code: number;
-  readonly error?: { readonly type: string; readonly message: string };
+  readonly error?: { readonly type: string | undefined; readonly message: string };
   readonly model_name: string;
-  readonly model_route?: string;
-  readonly model_server?: string;
+  readonly model_route?: string | undefined;
+  readonly model_server?: string | undefined;
   /** Name of the pod that answered, or was tried last. */
-  readonly selected_pod?: string;
+  readonly selected_pod?: string | undefined;
   /** Why it was that pod. */
-  readonly selected_by?: ChosenBy;
+  readonly selected_by?: ChosenBy | undefined;
   /** Pod that computed the prompt for it. */
-  readonly prefill_pod?: string;
-  readonly request_id?: string;
-  readonly backend_type?: string;
-  readonly backend_name?: string;
-  readonly upstream_model?: string;
-  readonly upstream_status_code?: number;
-  readonly upstream_attempts?: number;
+  readonly prefill_pod?: string | undefined;
+  readonly request_id?: string | undefined;
+  readonly backend_type?: string | undefined;
+  readonly backend_name?: string | undefined;
+  readonly upstream_model?: string | undefined;
+  readonly upstream_status_code?: number | undefined;
+  readonly upstream_attempts?: number | undefined;
   /** Who made the error of a request to a provider. */
-  readonly error_origin?: 'router' | 'upstream';
+  readonly error_origin?: 'router' | 'upstream' | undefined;
   /** Prompt tokens: as the engine counted them, else the router's estimate. */
-  readonly input_tokens?: number;
-  readonly output_tokens?: number;
-  readonly cached_tokens?: number;
-  readonly predicted_cached_tokens?: number;
-  readonly expected_ttft_ms?: number;
-  readonly ttft_ms?: number;
+  readonly input_tokens?: number | undefined;
+  readonly output_tokens?: number | undefined;
+  readonly cached_tokens?: number | undefined;
+  readonly predicted_cached_tokens?: number | undefined;
+  readonly expected_ttft_ms?: number | undefined;
+  readonly ttft_ms?: number | undefined;
   /** How long it waited for room in a pod, and in which class. */
-  readonly queue_ms?: number;
-  readonly priority_class?: string;
-  readonly stream?: true;
+  readonly queue_ms?: number | undefined;
+  readonly priority_class?: string | undefined;
+  readonly stream?: true | undefined;
   /** Milliseconds of the router's clock, whole. */
   readonly duration_total: number;
   readonly duration_request_processing: number;
@@ -48,7 +48,7 @@ export interface AccessRecord {
 }
 
 /**
- * The record of a request that is over. A field that is empty or 0 is absent, as in Kthena. Who asked is not in it: the usage record has
+ * The record of a request that is over. A field that is empty or 0 is undefined, so that no line has it, as in Kthena. Who asked is not in it: the usage record has
  * that, where it is wanted.
  *
  * @param target of the request, for a path that is none of the router's.
@@ -59,45 +59,36 @@ export function accessRecord(trace: RequestTrace, target = ''): AccessRecord {
   const parsed = trace.parsedAtMs ?? start;
   const upstreamStart = trace.upstreamStartMs ?? parsed;
   const upstreamEnd = trace.upstreamEndMs ?? trace.endMs;
+  const isServer = destination?.backendType === 'model_server';
   return {
     timestamp: new Date(trace.startedAtMs).toISOString(),
     method: trace.method,
     path: trace.path === '' ? pathOf(target) : trace.path,
     protocol: trace.protocol,
     status_code: trace.status,
-    ...(trace.errorType === undefined
-      ? {}
-      : { error: { type: trace.logType ?? trace.errorType, message: trace.errorMessage ?? '' } }),
+    error: trace.errorType === undefined ? undefined : errorOf(trace, trace.errorType),
     model_name: trace.model,
-    ...(destination === undefined
-      ? {}
-      : {
-          model_route: destination.modelRoute,
-          ...(destination.backendType === 'model_server' ? { model_server: destination.backendName } : {}),
-        }),
-    ...(trace.pod === undefined ? {} : { selected_pod: trace.pod }),
-    ...(trace.chosenBy === undefined ? {} : { selected_by: trace.chosenBy }),
-    ...(trace.prefillPod === undefined ? {} : { prefill_pod: trace.prefillPod }),
-    ...(trace.requestId === '' ? {} : { request_id: trace.requestId }),
-    ...(destination === undefined
-      ? {}
-      : {
-          backend_type: destination.backendType,
-          backend_name: destination.backendName,
-          upstream_model: destination.upstreamModel,
-        }),
-    ...(trace.upstreamStatus === undefined ? {} : { upstream_status_code: trace.upstreamStatus }),
-    ...(trace.attempts === 0 ? {} : { upstream_attempts: trace.attempts }),
-    ...originOf(trace),
-    ...positive('input_tokens', usage?.promptTokens || trace.inputTokens),
-    ...positive('output_tokens', usage?.completionTokens),
-    ...(usage?.cachedTokens === undefined ? {} : { cached_tokens: usage.cachedTokens }),
-    ...(trace.predictedCachedTokens === undefined ? {} : { predicted_cached_tokens: Math.round(trace.predictedCachedTokens) }),
-    ...(trace.expectedTtftMs === undefined ? {} : { expected_ttft_ms: Math.round(trace.expectedTtftMs) }),
-    ...(trace.ttftMs === undefined ? {} : { ttft_ms: Math.round(trace.ttftMs) }),
-    ...(trace.queuedMs === undefined ? {} : { queue_ms: Math.round(trace.queuedMs) }),
-    ...(trace.priorityClass === undefined ? {} : { priority_class: trace.priorityClass }),
-    ...(trace.streams ? { stream: true } : {}),
+    model_route: destination?.modelRoute,
+    model_server: isServer ? destination.backendName : undefined,
+    selected_pod: trace.pod,
+    selected_by: trace.chosenBy,
+    prefill_pod: trace.prefillPod,
+    request_id: trace.requestId === '' ? undefined : trace.requestId,
+    backend_type: destination?.backendType,
+    backend_name: destination?.backendName,
+    upstream_model: destination?.upstreamModel,
+    upstream_status_code: trace.upstreamStatus,
+    upstream_attempts: trace.attempts === 0 ? undefined : trace.attempts,
+    error_origin: originOf(trace),
+    input_tokens: positive(usage?.promptTokens) ?? positive(trace.inputTokens),
+    output_tokens: positive(usage?.completionTokens),
+    cached_tokens: usage?.cachedTokens,
+    predicted_cached_tokens: rounded(trace.predictedCachedTokens),
+    expected_ttft_ms: rounded(trace.expectedTtftMs),
+    ttft_ms: rounded(trace.ttftMs),
+    queue_ms: rounded(trace.queuedMs),
+    priority_class: trace.priorityClass,
+    stream: trace.streams ? true : undefined,
     duration_total: Math.round(trace.endMs - start),
     duration_request_processing: Math.round(upstreamStart - start),
     duration_upstream_processing: Math.round(upstreamEnd - upstreamStart),
@@ -105,19 +96,27 @@ export function accessRecord(trace: RequestTrace, target = ''): AccessRecord {
   };
 }
 
-function originOf({ destination, errorType }: RequestTrace): Pick<AccessRecord, 'error_origin'> {
-  if (destination?.backendType !== 'external_provider' || errorType === undefined) return {};
-  return { error_origin: errorType === 'upstream_response' ? 'upstream' : 'router' };
+function errorOf({ logType, errorMessage }: RequestTrace, errorType: string): AccessRecord['error'] {
+  return { type: logType ?? errorType, message: errorMessage ?? '' };
 }
 
-function positive<K extends string>(key: K, value: number | undefined): { readonly [P in K]?: number } {
-  return value === undefined || value <= 0 ? {} : ({ [key]: value } as { readonly [P in K]: number });
+function originOf({ destination, errorType }: RequestTrace): AccessRecord['error_origin'] {
+  if (destination?.backendType !== 'external_provider' || errorType === undefined) return undefined;
+  return errorType === 'upstream_response' ? 'upstream' : 'router';
+}
+
+function positive(value: number | undefined): number | undefined {
+  return value !== undefined && value > 0 ? value : undefined;
+}
+
+function rounded(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.round(value);
 }
 
 /** Kthena's text line, field for field, since its own tests search it; what is ours follows. */
 export function formatAccessText(record: AccessRecord): string {
   let line = `[${record.timestamp}] "${record.method} ${record.path} ${record.protocol}" ${record.status_code}`;
-  if (record.error !== undefined) line += ` error=${record.error.type}:${oneLine(record.error.message)}`;
+  if (record.error !== undefined) line += ` error=${record.error.type}:${record.error.message}`;
   const kthenas: readonly TextField[] = [
     ['model_name', record.model_name],
     ['model_route', record.model_route],
@@ -134,23 +133,25 @@ export function formatAccessText(record: AccessRecord): string {
   const { input_tokens: input = 0, output_tokens: output = 0 } = record;
   const tokens = input > 0 || output > 0 ? ` tokens=${input}/${output}` : '';
   const phases = `${record.duration_request_processing}+${record.duration_upstream_processing}+${record.duration_response_processing}`;
-  return `${line}${textOf(kthenas)}${tokens} timings=${record.duration_total}ms(${phases})${textOf([
-    ['selected_by', record.selected_by],
-    ['prefill_pod', record.prefill_pod],
-    ['cached_tokens', record.cached_tokens],
-    ['predicted_cached_tokens', record.predicted_cached_tokens],
-    ['expected_ttft_ms', record.expected_ttft_ms],
-    ['ttft_ms', record.ttft_ms],
-    ['queue_ms', record.queue_ms],
-    ['priority_class', record.priority_class],
-  ])}`;
+  return oneLine(
+    `${line}${textOf(kthenas)}${tokens} timings=${record.duration_total}ms(${phases})${textOf([
+      ['selected_by', record.selected_by],
+      ['prefill_pod', record.prefill_pod],
+      ['cached_tokens', record.cached_tokens],
+      ['predicted_cached_tokens', record.predicted_cached_tokens],
+      ['expected_ttft_ms', record.expected_ttft_ms],
+      ['ttft_ms', record.ttft_ms],
+      ['queue_ms', record.queue_ms],
+      ['priority_class', record.priority_class],
+    ])}`,
+  );
 }
 
 type TextField = readonly [name: string, value: string | number | undefined];
 
 function textOf(fields: readonly TextField[]): string {
   let text = '';
-  for (const [name, value] of fields) if (value !== undefined && value !== '') text += ` ${name}=${oneLine(value)}`;
+  for (const [name, value] of fields) if (value !== undefined && value !== '') text += ` ${name}=${value}`;
   return text;
 }
 
@@ -160,6 +161,6 @@ function pathOf(target: string): string {
 }
 
 /** A client chooses its model's name; it must not be able to write a line of its own. */
-function oneLine(value: string | number): string {
-  return typeof value === 'number' ? String(value) : value.replace(/\p{Cc}/gu, '?');
+function oneLine(text: string): string {
+  return text.replace(/\p{Cc}/gu, '?');
 }

@@ -1,5 +1,6 @@
 import fastify from 'fastify';
 import { type Finding, KvasirError } from '../../../src/errors';
+import type { ClusterSnapshot } from '../../cluster/cluster-snapshot';
 import type { Objects } from '../../cluster/objects';
 import { formatAddress, type ListenAddress, listen } from '../../lib/http-listen';
 import { closeServer } from '../../lib/http-server';
@@ -19,6 +20,8 @@ export interface DebugOptions {
   readonly limits: () => LimitsStatus;
   /** What is under way. */
   readonly load: () => object;
+  /** What is seen of the cluster. */
+  readonly snapshot: () => Promise<ClusterSnapshot>;
   readonly address: ListenAddress;
 }
 
@@ -77,6 +80,7 @@ export async function startDebugServer(options: DebugOptions): Promise<RunningSe
   app.get('/debug/config', async () => options.config());
   app.get('/debug/limits', async () => options.limits());
   app.get('/debug/load', async () => options.load());
+  app.get('/debug/cluster', () => options.snapshot());
   await app.ready();
   const bound = await listen(app.server, address, '--debug-listen');
   return { address: bound, close: () => closeServer(app.server, 1_000) };

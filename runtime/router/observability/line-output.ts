@@ -3,7 +3,7 @@ import pino, { type DestinationStream } from 'pino';
 import { KvasirError } from '../../../src/errors';
 
 /** Written in blocks: a write call per request costs as much as the rest of the router together. */
-const BLOCK_BYTES = 4096;
+const BLOCK_BYTES = 8192;
 /** How long a line may wait for its block to fill, in real milliseconds. */
 const FLUSH_MS = 1_000;
 
