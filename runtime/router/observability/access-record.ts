@@ -115,44 +115,37 @@ function rounded(value: number | undefined): number | undefined {
 
 /** Kthena's text line, field for field, since its own tests search it; what is ours follows. */
 export function formatAccessText(record: AccessRecord): string {
-  let line = `[${record.timestamp}] "${record.method} ${record.path} ${record.protocol}" ${record.status_code}`;
-  if (record.error !== undefined) line += ` error=${record.error.type}:${record.error.message}`;
-  const kthenas: readonly TextField[] = [
-    ['model_name', record.model_name],
-    ['model_route', record.model_route],
-    ['model_server', record.model_server],
-    ['selected_pod', record.selected_pod],
-    ['request_id', record.request_id],
-    ['backend_type', record.backend_type],
-    ['backend_name', record.backend_name],
-    ['upstream_model', record.upstream_model],
-    ['upstream_status_code', record.upstream_status_code],
-    ['upstream_attempts', record.upstream_attempts],
-    ['error_origin', record.error_origin],
-  ];
-  const { input_tokens: input = 0, output_tokens: output = 0 } = record;
-  const tokens = input > 0 || output > 0 ? ` tokens=${input}/${output}` : '';
+  const { error, input_tokens: input = 0, output_tokens: output = 0 } = record;
   const phases = `${record.duration_request_processing}+${record.duration_upstream_processing}+${record.duration_response_processing}`;
   return oneLine(
-    `${line}${textOf(kthenas)}${tokens} timings=${record.duration_total}ms(${phases})${textOf([
-      ['selected_by', record.selected_by],
-      ['prefill_pod', record.prefill_pod],
-      ['cached_tokens', record.cached_tokens],
-      ['predicted_cached_tokens', record.predicted_cached_tokens],
-      ['expected_ttft_ms', record.expected_ttft_ms],
-      ['ttft_ms', record.ttft_ms],
-      ['queue_ms', record.queue_ms],
-      ['priority_class', record.priority_class],
-    ])}`,
+    `[${record.timestamp}] "${record.method} ${record.path} ${record.protocol}" ${record.status_code}` +
+      (error === undefined ? '' : ` error=${error.type}:${error.message}`) +
+      field(' model_name=', record.model_name) +
+      field(' model_route=', record.model_route) +
+      field(' model_server=', record.model_server) +
+      field(' selected_pod=', record.selected_pod) +
+      field(' request_id=', record.request_id) +
+      field(' backend_type=', record.backend_type) +
+      field(' backend_name=', record.backend_name) +
+      field(' upstream_model=', record.upstream_model) +
+      field(' upstream_status_code=', record.upstream_status_code) +
+      field(' upstream_attempts=', record.upstream_attempts) +
+      field(' error_origin=', record.error_origin) +
+      (input > 0 || output > 0 ? ` tokens=${input}/${output}` : '') +
+      ` timings=${record.duration_total}ms(${phases})` +
+      field(' selected_by=', record.selected_by) +
+      field(' prefill_pod=', record.prefill_pod) +
+      field(' cached_tokens=', record.cached_tokens) +
+      field(' predicted_cached_tokens=', record.predicted_cached_tokens) +
+      field(' expected_ttft_ms=', record.expected_ttft_ms) +
+      field(' ttft_ms=', record.ttft_ms) +
+      field(' queue_ms=', record.queue_ms) +
+      field(' priority_class=', record.priority_class),
   );
 }
 
-type TextField = readonly [name: string, value: string | number | undefined];
-
-function textOf(fields: readonly TextField[]): string {
-  let text = '';
-  for (const [name, value] of fields) if (value !== undefined && value !== '') text += ` ${name}=${value}`;
-  return text;
+function field(name: string, value: string | number | undefined): string {
+  return value === undefined || value === '' ? '' : name + value;
 }
 
 function pathOf(target: string): string {
