@@ -15,6 +15,8 @@ export interface BenchRouterOptions extends StartOptions {
 }
 
 export interface RunningBenchRouter extends RunningProxy {
+  /** Where its `/metrics` are. */
+  readonly metricsPort: number;
   /** The file it reads its cluster from; what is written there it sees. */
   readonly objectsFile: string;
 }
@@ -33,9 +35,12 @@ export async function startBenchRouter(processes: BenchProcesses, options: Bench
   const args = ['--cluster', objectsFile, '--config', file('config.json'), ...listen];
   const flags = [...imageNodeFlags(), ...(options.nodeFlags ?? [])];
   const child = processes.start(PROXY_CPU, process.execPath, [...flags, program, ...args], options);
-  const port = await portOf(child, /"listen":"127\.0\.0\.1:(\d+)"/);
+  const [port, metricsPort] = await Promise.all([
+    portOf(child, /"listen":"127\.0\.0\.1:(\d+)"/),
+    portOf(child, /"metrics":"127\.0\.0\.1:(\d+)"/),
+  ]);
   await whenReady(port, options.config?.tls !== undefined);
-  return { child, pid: child.pid!, port, objectsFile };
+  return { child, pid: child.pid!, port, metricsPort, objectsFile };
 }
 
 async function whenReady(port: number, isEncrypted: boolean): Promise<void> {
