@@ -30,6 +30,10 @@ export class Http2Response implements ClientResponse {
     return this.isCut || this.stream.destroyed;
   }
 
+  get socket(): ServerHttp2Stream {
+    return this.stream;
+  }
+
   on(event: 'close' | 'drain', listener: () => void): unknown {
     return this.stream.on(event, listener);
   }

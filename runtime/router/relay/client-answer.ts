@@ -3,11 +3,19 @@ import { atEndOfTurn, type HeldWrite } from '../../lib/end-of-turn';
 /** Where an exchange puts an answer: the client itself, or what translates for it. */
 export type AnswerSink = Pick<ClientAnswer, 'begin' | 'whole' | 'write' | 'onDrain' | 'end' | 'cut'>;
 
+/** Holds back what is written between its two calls. */
+interface WriteGate {
+  cork(): void;
+  uncork(): void;
+}
+
 /** What an answer is written to, whichever version of HTTP the client speaks. */
 export interface ClientResponse {
   readonly headersSent: boolean;
   /** The connection is gone, or the answer is complete. */
   readonly destroyed: boolean;
+  /** What its bytes go through; null when it has none. */
+  readonly socket: WriteGate | null;
   on(event: 'close' | 'drain', listener: () => void): unknown;
   /** @param headers name, value, name, value. */
   writeHead(status: number, headers: string[]): unknown;
@@ -20,14 +28,14 @@ export interface ClientResponse {
 
 /** Bodies up to this size are copied, which costs less than a second buffer on the way to the socket. */
 const JOINED_BYTES = 16 * 1024;
-const NOTHING = Buffer.alloc(0);
 
 /** The answer to one client: its head is sent at most once, and only when it is sure. After the client left, nothing is written. */
 export class ClientAnswer implements HeldWrite {
   private onLeave: (() => void) | undefined;
   private promised: ((document: string) => string) | undefined;
   private rateLimits: readonly string[] | undefined;
-  private last: Buffer = NOTHING;
+  private last: Buffer | undefined;
+  private gate: WriteGate | undefined;
 
   /** @param ownHeaders headers of the router's own on every answer, as name, value, name, value. */
   constructor(
@@ -108,10 +116,13 @@ export class ClientAnswer implements HeldWrite {
     atEndOfTurn(this);
   }
 
-  /** Writes a whole answer. */
+  /** Writes what was held in this turn. */
   flush(): void {
+    this.gate?.uncork();
+    this.gate = undefined;
     const body = this.last;
-    this.last = NOTHING;
+    if (body === undefined) return;
+    this.last = undefined;
     // As text it is sent in one piece with its head.
     if (body.length <= JOINED_BYTES) this.response.end(body.toString('latin1'), 'latin1');
     else this.response.end(body);
@@ -119,7 +130,17 @@ export class ClientAnswer implements HeldWrite {
 
   /** @returns false when the client does not keep up; `onDrain` says when it does again. */
   write(bytes: Buffer): boolean {
-    return this.isClosed || this.response.write(bytes);
+    if (this.isClosed) return true;
+    this.hold();
+    return this.response.write(bytes);
+  }
+
+  /** Keeps what is written from now on until the turn ends. */
+  private hold(): void {
+    if (this.gate !== undefined || this.response.socket === null) return;
+    this.gate = this.response.socket;
+    this.gate.cork();
+    atEndOfTurn(this);
   }
 
   onDrain(listener: () => void): void {
