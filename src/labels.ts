@@ -27,6 +27,8 @@ export const Labels = {
   managedBy: 'app.kubernetes.io/managed-by',
   /** `true` on a Secret with the credential of an ExternalModelProvider; routers see no other Secret. Kthena's name. */
   providerCredential: 'networking.serving.volcano.sh/external-model-provider-credential',
+  /** `true` on a Lease by which routers say that requests wait for a target. */
+  wakeLease: 'kvasir.dev/wake',
   /** `true` on a Secret whose entries are API keys of the router's clients. */
   apiKeys: 'kvasir.dev/api-keys',
   /** Kthena's ModelServing labels, see its `modelserving.volcano.sh/*`. */
@@ -51,6 +53,12 @@ export const Annotations = {
   recommendOnly: 'kvasir.dev/recommend-only',
   /** On a policy: `default` or `kthena`; wins over the autoscaler's configuration. */
   autoscalerAlgorithm: 'kvasir.dev/autoscaler-algorithm',
+  /** On a policy over several pools: `blocks` lays replicas on them in the order of Kthena's cost blocks; `least-cost` is the default. */
+  poolStrategy: 'kvasir.dev/pool-strategy',
+  /** On a policy: most replicas that one write adds or takes away, as a whole number ≥ 1. */
+  largestStep: 'kvasir.dev/largest-step',
+  /** On a policy: which of several grows first where a quota or budget is short; a whole number, the greater first. */
+  scalingPriority: 'kvasir.dev/scaling-priority',
   /** On a pod template: content hash of the configuration that its pods read. */
   configHash: 'kvasir.dev/config-hash',
   /** On a pod or workload: GPU class from `src/catalog`, such as `H100-SXM-80GB`. */

@@ -79,7 +79,9 @@ export class Autoscaler extends Construct {
         // Which models a workload serves: a request for one of them wakes it.
         { group: NETWORKING_GROUP, resources: ['modelservers', 'modelroutes'], verbs: READ },
         { group: 'autoscaling', resources: ['horizontalpodautoscalers'], verbs: READ },
-        { group: '', resources: ['pods'], verbs: READ },
+        { group: '', resources: ['pods', 'resourcequotas'], verbs: READ },
+        // Marks on those that go: drain and deletion cost.
+        { group: '', resources: ['pods'], verbs: ['patch'] },
         { group: '', resources: ['events'], verbs: ['create', 'patch'] },
       ],
       [{ group: 'coordination.k8s.io', resources: ['leases'], verbs: ['create', 'get', 'update'] }],

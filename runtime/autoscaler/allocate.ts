@@ -2,7 +2,11 @@ import type { KubeObject } from '../../src/api/meta';
 import type { TargetRef } from '../cluster/scaling';
 import type { Decision } from './decide/decision';
 import type { Rest } from './decide/observation';
-import type { Observed, TargetHandle } from './observe/observe';
+import { restrain, type Shared } from './limits/restrain';
+import type { PoolRate } from './observe/capacity-book';
+import type { MetricInput } from './observe/metric-input';
+import type { Observed } from './observe/observe';
+import type { TargetHandle } from './observe/target-handle';
 import type { Policy } from './policy';
 
 /** What a policy wants, before it is known whether it may have it. */
@@ -15,6 +19,10 @@ export type Recommended =
       readonly handles: readonly TargetHandle[];
       /** What was seen of each unit's rest at zero. */
       readonly rests: readonly (Rest | undefined)[];
+      /** What was read of each unit's metrics. */
+      readonly inputs?: readonly (readonly MetricInput[])[];
+      /** What was learned of the engines of each unit. */
+      readonly learned?: readonly PoolRate['learned'][];
     };
 
 /** Why a decision is not carried out. */
@@ -22,7 +30,8 @@ export type Hold =
   | { readonly reason: 'TargetConflict'; readonly message: string }
   | { readonly reason: 'ForeignController'; readonly message: string }
   | { readonly reason: 'Paused'; readonly message: string }
-  | { readonly reason: 'RecommendOnly'; readonly message: string };
+  | { readonly reason: 'RecommendOnly'; readonly message: string }
+  | { readonly reason: 'DryRun'; readonly message: string };
 
 /** One change to make, with the version of the target that the decision was made on. */
 export type Write =
@@ -56,24 +65,43 @@ export interface ForeignScaler {
 
 /**
  * Settles over all policies at once who may write what: of several policies on one target the oldest acts, and nobody acts on a target
- * that a HorizontalPodAutoscaler scales. `policies` are all of them, in order of precedence, and `recommended` is of some or all. Pure.
+ * that a HorizontalPodAutoscaler scales. What is left is bent to what policies share. `policies` are all of them, in order of precedence, and `recommended` is of some or all. Pure.
  */
 export function allocate(
   recommended: readonly Recommended[],
   policies: readonly Policy[],
   foreign: readonly ForeignScaler[],
+  shared: Shared,
 ): readonly Allocated[] {
   const owners = ownersOf(policies);
-  return recommended.map((item): Allocated => {
+  const held = recommended.map((item) => {
     const { policy } = item;
     const taken = policy.units.flatMap((unit) => {
       const owner = owners.get(claimOf(unit.target));
       return owner === undefined || owner === policy ? [] : [{ owner, target: unit.target }];
     });
-    if (item.kind === 'unseen') return item;
-    const hold = taken[0] === undefined ? (heldByForeign(policy, foreign) ?? heldByUser(policy)) : conflict(taken[0]);
-    return { ...item, ...(hold !== undefined && { hold }), writes: hold === undefined ? writesOf(item) : [] };
+    return taken[0] === undefined ? (heldByForeign(policy, foreign) ?? heldByUser(policy, shared.isDryRun)) : conflict(taken[0]);
   });
+  // What a dry run or a recommendation says is what would be written.
+  const acting = recommended.map((item, i) =>
+    item.kind === 'decided' && (held[i] === undefined || isOwn(held[i])) ? item : undefined,
+  );
+  const decisions = restrain(
+    acting.flatMap((item) => item ?? []),
+    shared,
+  );
+  let at = 0;
+  return recommended.map((item, i): Allocated => {
+    if (item.kind === 'unseen') return item;
+    const decision = acting[i] === undefined ? item.decision : decisions[at++]!;
+    const hold = held[i];
+    const settled = { ...item, decision };
+    return { ...settled, ...(hold !== undefined && { hold }), writes: hold === undefined ? writesOf(settled) : [] };
+  });
+}
+
+function isOwn({ reason }: Hold): boolean {
+  return reason === 'Paused' || reason === 'RecommendOnly' || reason === 'DryRun';
 }
 
 /** Who acts on each target: the first policy of those whose targets nobody before them has. */
@@ -108,7 +136,8 @@ function heldByForeign(policy: Policy, foreign: readonly ForeignScaler[]): Hold 
   return undefined;
 }
 
-function heldByUser({ isPaused, isRecommendOnly }: Policy): Hold | undefined {
+function heldByUser({ isPaused, isRecommendOnly }: Policy, isDryRun: boolean): Hold | undefined {
+  if (isDryRun) return { reason: 'DryRun', message: 'dryRun is set in the configuration of the autoscaler' };
   if (isPaused) return { reason: 'Paused', message: 'the annotation kvasir.dev/pause is true' };
   if (isRecommendOnly) return { reason: 'RecommendOnly', message: 'the annotation kvasir.dev/recommend-only is true' };
   return undefined;

@@ -7,12 +7,19 @@ import { Metrics } from '../lib/metrics';
 import { startMetricsServer } from '../lib/metrics-server';
 import { type ForeignScaler, foreignScalerOf } from './allocate';
 import { Drain } from './apply/drain';
+import { Room } from './limits/room';
 import { Memories } from './memories';
+import { CapacityBook } from './observe/capacity-book';
+import { CAPACITY_FAMILIES } from './observe/engine-window';
 import { HttpReader } from './observe/http-reader';
 import { PageArchive } from './observe/page-archive';
 import { PodPages } from './observe/pod-pages';
+import { PrometheusAccess } from './observe/prometheus-access';
 import { IDLE_FAMILIES } from './observe/rest';
+import { ROUTER_FAMILIES } from './observe/router-signals';
+import { StartBook } from './observe/start-book';
 import { WakeWatch } from './observe/wake-watch';
+import { learnsCapacity } from './observe/with-capacity';
 import type { Policy } from './policy';
 import { readPolicies } from './read-policies';
 import { AutoscalerMetrics } from './report/autoscaler-metrics';
@@ -93,8 +100,12 @@ class Loop {
   readonly firstRound: Promise<void>;
   private settleFirst: () => void = () => {};
   private readonly http: HttpReader;
+  private readonly prometheus: PrometheusAccess;
   private readonly archive: PageArchive;
   private readonly memories = new Memories();
+  private readonly capacities = new CapacityBook();
+  private readonly starts = new StartBook();
+  private readonly room: Room;
   private readonly reporter: Reporter;
   private readonly wakes: WakeWatch;
   private readonly drain: Drain;
@@ -113,9 +124,11 @@ class Loop {
   ) {
     const { cluster, clock, config, log, onDecision } = options;
     this.http = new HttpReader(clock, { timeoutMs: config.scrapeTimeoutMs, concurrency: config.scrapeConcurrency });
+    this.prometheus = new PrometheusAccess(config.prometheusServers);
     this.archive = new PageArchive(config.metricWindowMs);
     this.wakes = new WakeWatch(clock, cluster.wakeRequests);
     this.drain = new Drain(cluster.pods, clock);
+    this.room = new Room(config, cluster.objects);
     const { status, events } = cluster;
     this.reporter = new Reporter({ clock, status, events, metrics, ring, log, ...(onDecision && { onDecision }) });
     this.firstRound = new Promise((resolve) => {
@@ -136,6 +149,7 @@ class Loop {
     await this.running;
     await this.looking;
     await this.http.close();
+    await this.prometheus.close();
     this.settleFirst();
   }
 
@@ -184,6 +198,8 @@ class Loop {
           foreign: this.foreign(),
           leadership,
           reporter: this.reporter,
+          room: this.room,
+          drainTimeoutMs: config.drainTimeoutMs,
         });
       } catch (error) {
         log.error({ err: error }, 'waking failed; it is tried again');
@@ -213,18 +229,38 @@ class Loop {
 
     const { policies, unusable } = this.policies();
     this.memories.keepOnly(policies);
+    const ids = new Set(policies.map(({ id }) => id));
+    this.capacities.keepOnly(ids);
+    this.starts.keepOnly(ids);
     this.reporter.keepOnly(new Set([...policies, ...unusable].map(({ id }) => id)));
 
     const { http, archive } = this;
     const pages = new PodPages({ clock, http, archive, families: familiesOf(policies) });
     const isViewStale = seen.some(({ ageMs }) => ageMs > 2 * config.syncPeriodMs);
     await round(policies, {
-      view: { atMs, isViewStale, objects, scaling, workloadPods, wakes, http, pages, percentile: config.histogramPercentile },
+      view: {
+        atMs,
+        nowMs: clock.now(),
+        isViewStale,
+        objects,
+        scaling,
+        workloadPods,
+        wakes,
+        http,
+        prometheus: this.prometheus,
+        pages,
+        routers: { app: config.routerApp, port: config.routerMetricsPort },
+        capacities: this.capacities,
+        starts: this.starts,
+        percentile: config.histogramPercentile,
+      },
       memories: this.memories,
       drain: this.drain,
       foreign: this.foreign(),
       leadership,
       reporter: this.reporter,
+      room: this.room,
+      drainTimeoutMs: config.drainTimeoutMs,
     });
     for (const policy of unusable) await this.reporter.reportUnusable(policy);
 
@@ -237,5 +273,11 @@ class Loop {
 function familiesOf(policies: readonly Policy[]): ReadonlySet<string> {
   const queries = policies.flatMap((policy) => policy.units.flatMap((unit) => unit.queries));
   const named = queries.flatMap(({ source }) => (source.kind === 'pod' ? [source.family] : []));
-  return new Set(policies.some(({ mayRest }) => mayRest) ? [...named, ...IDLE_FAMILIES] : named);
+  return new Set([
+    ...named,
+    // Any target may have pods to drain.
+    ...IDLE_FAMILIES,
+    ...(queries.some(({ source }) => source.kind === 'router') ? ROUTER_FAMILIES : []),
+    ...(policies.some(learnsCapacity) ? CAPACITY_FAMILIES : []),
+  ]);
 }

@@ -1,5 +1,5 @@
 import type { Memory } from './decide/decision';
-import type { TargetHandle } from './observe/observe';
+import type { TargetHandle } from './observe/target-handle';
 import type { Policy } from './policy';
 
 /** What every policy remembers between rounds: windows and panic, in this process only. */

@@ -1,14 +1,18 @@
 import type { AutoscalingPolicy, PodMetricSource, PrometheusMetricSource } from '../../src/api/autoscaling-policy';
 import type { AutoscalingPolicyBinding } from '../../src/api/autoscaling-policy-binding';
+import type { ScalingSchedule } from '../../src/api/scaling-schedule';
 import type { TargetRef } from '../cluster/scaling';
+import type { LatencyGoal } from './decide/capacity/rate-at-slo';
 import type { MetricTarget } from './decide/rules';
 import type { PolicySpec } from './decide/spec';
+import type { RouterSignal } from './observe/router-signal';
 
 /** Where one metric of one unit is read. */
 export type MetricQuery = MetricTarget & {
   readonly source:
     | { readonly kind: 'pod'; readonly pod: PodMetricSource; readonly family: string }
     | { readonly kind: 'prometheus'; readonly prometheus: PrometheusMetricSource }
+    | { readonly kind: 'router'; readonly signal: RouterSignal }
     /** The policy names the metric and says nowhere where it is read. */
     | { readonly kind: 'none' };
 };
@@ -34,10 +38,16 @@ export interface Policy {
   readonly units: readonly PolicyUnit[];
   readonly isPaused: boolean;
   readonly isRecommendOnly: boolean;
+  /** Replicas for times of the week. */
+  readonly schedules: readonly ScalingSchedule[];
+  /** Most replicas that one write adds or takes away. */
+  readonly largestStep?: number;
+  /** Which of several policies grows first where a quota or budget is short: the greater. */
+  readonly priority: number;
   /** Every minimum is 0, and the algorithm knows how to come back from there. */
   readonly mayRest: boolean;
-  /** `spec.slo` is there, which nothing acts on. */
-  readonly hasSlo: boolean;
+  /** `spec.slo`: replicas are also sized so that requests are this fast. */
+  readonly goal?: LatencyGoal;
   /** Changes with every edit of the specification. */
   readonly revision: string;
 }

@@ -19,6 +19,7 @@ import { kthenaAlgorithm } from './decide/kthena/recommend';
 import { defaultAlgorithm } from './decide/recommend';
 import type { Behavior, StepRule } from './decide/rules';
 import type { TargetSpec } from './decide/spec';
+import { routerSignalOf } from './observe/router-signal';
 import type { MetricQuery, Policy, PolicyUnit, UnusablePolicy } from './policy';
 
 export interface ReadPolicies {
@@ -88,6 +89,32 @@ function readOne(
   if (asked !== 'default' && asked !== 'kthena') {
     return invalid(object, `annotation ${Annotations.autoscalerAlgorithm} is '${asked}'; write default or kthena`);
   }
+  const step = wholeNumber(annotations[Annotations.largestStep]);
+  if (step === 'wrong' || (step !== undefined && step < 1)) {
+    return invalid(
+      object,
+      `annotation ${Annotations.largestStep} is '${annotations[Annotations.largestStep]}'; write a whole number from 1`,
+    );
+  }
+  const priority = wholeNumber(annotations[Annotations.scalingPriority]);
+  if (priority === 'wrong') {
+    return invalid(
+      object,
+      `annotation ${Annotations.scalingPriority} is '${annotations[Annotations.scalingPriority]}'; write a whole number`,
+    );
+  }
+  const twice = targets.target.kind === 'heterogeneous' ? namedTwice(targets.units) : undefined;
+  if (twice !== undefined) {
+    return invalid(
+      object,
+      `heterogeneousTarget names ${twice.kind} ${twice.namespace}/${twice.name} twice; keep one of the params`,
+    );
+  }
+  const strategy = annotations[Annotations.poolStrategy] ?? 'least-cost';
+  if (strategy !== 'least-cost' && strategy !== 'blocks') {
+    return invalid(object, `annotation ${Annotations.poolStrategy} is '${strategy}'; write least-cost or blocks`);
+  }
+  const { target } = targets;
   const foreign = config.allowCrossNamespaceTargets ? undefined : foreignNamespace(targets.units, namespace);
   if (foreign !== undefined) return invalid(object, foreign);
   return {
@@ -96,15 +123,23 @@ function readOne(
       algorithm: asked === 'kthena' ? kthenaAlgorithm : defaultAlgorithm,
       tolerance: spec.tolerancePercent / 100,
       behavior: readBehavior(spec.behavior),
-      target: targets.target,
+      target: target.kind === 'heterogeneous' && strategy === 'blocks' ? { ...target, strategy } : target,
     },
     units: targets.units,
     isPaused: annotations[Annotations.pause] === 'true',
     isRecommendOnly: annotations[Annotations.recommendOnly] === 'true',
+    schedules: asked === 'default' ? (spec.schedules ?? []) : [],
+    ...(step !== undefined && { largestStep: step }),
+    priority: priority ?? 0,
     mayRest: asked === 'default' && minimaOf(targets.target).every((min) => min === 0),
-    hasSlo: spec.slo !== undefined,
+    ...(spec.slo !== undefined && asked === 'default' && { goal: spec.slo }),
     revision: `${generation ?? 0}/${policy.metadata.generation ?? 0}`,
   };
+}
+
+function wholeNumber(text: string | undefined): number | 'wrong' | undefined {
+  if (text === undefined) return undefined;
+  return /^-?\d{1,9}$/.test(text) ? Number(text) : 'wrong';
 }
 
 function minimaOf(target: TargetSpec): readonly number[] {
@@ -120,6 +155,14 @@ function minimaOf(target: TargetSpec): readonly number[] {
 
 function invalid(object: Policy['object'], message: string): UnusablePolicy {
   return { ...identity(object), reason: 'TargetInvalid', message };
+}
+
+function namedTwice(units: readonly PolicyUnit[]): TargetRef | undefined {
+  return units.find((unit, i) => units.findIndex(({ target }) => isSame(target, unit.target)) < i)?.target;
+}
+
+function isSame(a: TargetRef, b: TargetRef): boolean {
+  return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
 }
 
 function foreignNamespace(units: readonly PolicyUnit[], namespace: string): string | undefined {
@@ -197,6 +240,8 @@ function readQueries(
     if (source?.pod !== undefined)
       return { ...target, source: { kind: 'pod', pod: source.pod, family: source.pod.name ?? name } };
     if (source?.prometheus !== undefined) return { ...target, source: { kind: 'prometheus', prometheus: source.prometheus } };
+    const signal = routerSignalOf(name);
+    if (signal !== undefined) return { ...target, source: { kind: 'router', signal } };
     return { ...target, source: { kind: 'none' } };
   });
 }

@@ -3,8 +3,12 @@ import { type Allocated, allocate, type ForeignScaler, type Recommended } from '
 import { apply } from './apply/apply';
 import type { Drain } from './apply/drain';
 import { decide } from './decide/decide';
+import type { Room } from './limits/room';
 import type { Memories } from './memories';
-import { type Observed, observe, observeCalled, type RoundView } from './observe/observe';
+import { metricInput } from './observe/metric-input';
+import { type Observed, observe, observeCalled } from './observe/observe';
+import { type PodTraffic, podTraffic } from './observe/pod-traffic';
+import type { RoundView } from './observe/round-view';
 import type { Policy } from './policy';
 import type { Reporter } from './report/reporter';
 
@@ -16,13 +20,20 @@ export interface RoundDependencies {
   readonly foreign: readonly ForeignScaler[];
   readonly leadership: Leadership;
   readonly reporter: Reporter;
+  readonly room: Room;
+  /** Longest time that streams of a pod may go on before it goes. */
+  readonly drainTimeoutMs: number;
 }
 
 /** One round over all policies, in order of precedence. Level-triggered: safe to run twice, and after any number of missed ones. */
 export async function round(policies: readonly Policy[], deps: RoundDependencies): Promise<void> {
   const observations = await Promise.all(policies.map((policy) => observe(policy, deps.view)));
   const recommendations = observations.map((observed) => recommend(observed, deps.memories));
-  await carryOut(allocate(recommendations, policies, deps.foreign), deps);
+  const decisions = allocate(recommendations, policies, deps.foreign, deps.room.lookAgain(deps.view));
+  for (const each of decisions) {
+    if (each.kind === 'decided') deps.view.starts.noteRefused(each.policy.id, each.decision, deps.view.atMs);
+  }
+  await carryOut(decisions, deps, podTraffic(deps.drainTimeoutMs, deps.view));
 }
 
 /**
@@ -34,7 +45,12 @@ export async function round(policies: readonly Policy[], deps: RoundDependencies
  */
 export async function wakeRound(
   policies: readonly Policy[],
-  deps: Omit<RoundDependencies, 'view'> & { readonly view: Omit<RoundView, 'http' | 'pages' | 'percentile'> },
+  deps: Omit<RoundDependencies, 'view'> & {
+    readonly view: Omit<
+      RoundView,
+      'nowMs' | 'routers' | 'http' | 'prometheus' | 'pages' | 'percentile' | 'capacities' | 'starts'
+    >;
+  },
 ): Promise<boolean> {
   const waiting = deps.view.wakes.waiting().map(({ target }) => target);
   const called = policies.filter(
@@ -48,17 +64,20 @@ export async function wakeRound(
   const found = observations.flatMap((observed) => observed ?? []);
   await Promise.all(found.map((each) => (each.kind === 'up' ? deps.drain.undo(each.pods) : undefined)));
   const recommendations = found.flatMap((each) => (each.kind === 'seen' ? [recommend(each, deps.memories)] : []));
-  return carryOut(allocate(recommendations, policies, deps.foreign), deps);
+  const decisions = allocate(recommendations, policies, deps.foreign, deps.room.look(deps.view));
+  return carryOut(decisions, deps, podTraffic(deps.drainTimeoutMs, deps.view));
 }
 
 async function carryOut(
   decisions: readonly Allocated[],
-  { leadership, reporter, drain, view: { scaling, wakes } }: Parameters<typeof wakeRound>[1],
+  { leadership, reporter, drain, room, view: { scaling, wakes, workloadPods } }: Parameters<typeof wakeRound>[1],
+  traffic: PodTraffic,
 ): Promise<boolean> {
   let isDone = true;
   for (const decision of decisions) {
-    const applied = await apply(decision, { leadership, scaling, wakes, drain });
+    const applied = await apply(decision, { leadership, scaling, wakes, drain, traffic });
     if (applied.failure !== undefined) isDone = false;
+    if (decision.kind === 'decided') room.promise(decision, applied, workloadPods);
     if (leadership.held()) await reporter.report(decision, applied);
   }
   return isDone;
@@ -66,8 +85,16 @@ async function carryOut(
 
 function recommend(observed: Observed, memories: Memories): Recommended {
   if (observed.kind === 'unseen') return observed;
-  const { policy, observation, handles } = observed;
+  const { policy, observation, handles, learned } = observed;
   const { decision, memory } = decide(policy.spec, observation, memories.of(policy, handles));
   memories.keep(policy, handles, memory);
-  return { kind: 'decided', policy, decision, handles, rests: observation.units.map(({ rest }) => rest) };
+  return {
+    kind: 'decided',
+    policy,
+    decision,
+    handles,
+    rests: observation.units.map(({ rest }) => rest),
+    inputs: observation.units.map(({ metrics }) => metrics.map(metricInput)),
+    ...(learned && { learned }),
+  };
 }

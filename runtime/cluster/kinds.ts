@@ -13,6 +13,7 @@ export const GROUP_OF_KIND: Readonly<Record<Kind, string>> = {
   Pod: '',
   Deployment: 'apps',
   HorizontalPodAutoscaler: 'autoscaling',
+  ResourceQuota: '',
 };
 
 export const KINDS = Object.keys(GROUP_OF_KIND) as readonly Kind[];

@@ -21,6 +21,7 @@ export interface KindMap {
   /** Workloads and everything else that is only carried. */
   readonly Deployment: KubeObject;
   readonly HorizontalPodAutoscaler: KubeObject;
+  readonly ResourceQuota: KubeObject;
 }
 
 export type Kind = keyof KindMap;

@@ -2,6 +2,7 @@ import { parseDurationMs } from '../duration';
 import type { AutoscalingPolicy } from './autoscaling-policy';
 import type { AutoscalingPolicyBinding } from './autoscaling-policy-binding';
 import { error, type Problem, shown } from './problem';
+import { scheduleRules } from './scaling-schedule';
 import { disaggregatedRules, metricRules, scalingTargetRules, setTargets } from './scaling-target-rules';
 
 /** Kthena's webhook: longest period, window and hold. */
@@ -9,7 +10,7 @@ const MAX_DURATION_MS = 30 * 60_000;
 
 /** What Kthena's webhook asks of a policy. A policy without target is allowed: a binding may name it. */
 export function* autoscalingPolicyRules({ spec }: AutoscalingPolicy): Iterable<Problem> {
-  const { metrics = [], slo, behavior } = spec;
+  const { metrics = [], slo, schedules = [], behavior } = spec;
   const targets = setTargets(spec);
   if (targets.length > 1) {
     yield error('spec', 'autoscaling/one-target', `${targets.join(' and ')} are set`, 'keep one of them');
@@ -20,6 +21,7 @@ export function* autoscalingPolicyRules({ spec }: AutoscalingPolicy): Iterable<P
     yield error('spec.metrics', 'autoscaling/no-metrics', 'missing', 'name at least one metric');
   }
   yield* disaggregatedRules(spec, metrics);
+  yield* scheduleRules(schedules);
   if (slo !== undefined && slo.ttftMs === undefined && slo.itlMs === undefined) {
     yield error(
       'spec.slo',

@@ -1,6 +1,7 @@
 import { conditionSchema } from './condition';
 import { type KubeKind, type KubeManifest, objectSchema } from './kube-kind';
 import { behaviorSchema } from './scaling-behavior';
+import { scalingScheduleSchema } from './scaling-schedule';
 import {
   disaggregatedTargetSchema,
   heterogeneousTargetSchema,
@@ -46,8 +47,23 @@ export const autoscalingPolicySpecSchema = object(
     heterogeneousTarget: optional(heterogeneousTargetSchema),
     disaggregatedTarget: optional(disaggregatedTargetSchema),
     slo: optional(sloSchema),
+    schedules: optional(
+      listOf(scalingScheduleSchema, { description: 'Replicas for times of the week; they count beside the metrics.' }),
+    ),
   },
   { description: 'What to scale, by which metrics, within which limits. One target at most; none when a binding names it.' },
+);
+
+export const learnedCapacitySchema = object(
+  {
+    revision: text('Which model, engine, flags and accelerator it was learned of.'),
+    factorPercent: int32('Capacity of a replica, in percent of what the catalogue says.'),
+    stepBaseMs: text('Part of an engine step that is always there, in milliseconds, as a decimal.'),
+    stepPerSequenceMs: text('Part of an engine step for each sequence that decodes in it.'),
+    stepPerPrefillTokenMs: text('Part of an engine step for each uncached prompt token in it.'),
+    time: text('When this was written; at most every 5 minutes.', { format: 'date-time' }),
+  },
+  { description: 'What engine metrics taught of the speed of a replica.' },
 );
 
 export const targetScalingStatusSchema = object(
@@ -57,6 +73,7 @@ export const targetScalingStatusSchema = object(
     desiredReplicas: int32('Replicas that the metrics ask for.'),
     mode: optional(text('`Stable` or `Panic`.')),
     lastScaleTime: optional(text('When replicas last changed.', { format: 'date-time' })),
+    learnedCapacity: optional(learnedCapacitySchema),
   },
   { description: 'What was seen and decided for one workload or role.' },
 );
@@ -104,6 +121,7 @@ export const autoscalingPolicySchema = objectSchema(
 
 export type Slo = Decoded<typeof sloSchema>;
 export type AutoscalingPolicySpec = Decoded<typeof autoscalingPolicySpecSchema>;
+export type LearnedCapacityStatus = Decoded<typeof learnedCapacitySchema>;
 export type TargetScalingStatus = Decoded<typeof targetScalingStatusSchema>;
 export type AutoscalingPolicyStatus = Decoded<typeof autoscalingPolicyStatusSchema>;
 /** A decoded AutoscalingPolicy, with the defaults of Kthena's admission filled in. */

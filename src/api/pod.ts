@@ -39,7 +39,7 @@ export interface ContainerStatus {
   readonly restartCount: number;
   readonly state?: {
     readonly running?: { readonly startedAt?: string };
-    readonly waiting?: unknown;
+    readonly waiting?: { readonly reason?: string; readonly message?: string };
     readonly terminated?: unknown;
   };
 }
@@ -48,7 +48,10 @@ export interface PodStatus {
   readonly phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
   readonly podIP?: string;
   readonly startTime?: string;
-  readonly conditions?: readonly Pick<Condition, 'type' | 'status'>[];
+  /** Why a failed pod failed, such as `Evicted`. */
+  readonly reason?: string;
+  readonly conditions?: readonly (Pick<Condition, 'type' | 'status'> &
+    Partial<Pick<Condition, 'reason' | 'message' | 'lastTransitionTime'>>)[];
   readonly containerStatuses?: readonly ContainerStatus[];
 }
 

@@ -1,7 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Finding } from '../errors';
+import { budgetSchema } from './budget-config';
 import { parseDocument } from './parse-document';
+import { prometheusServerSchema } from './prometheus-server-config';
 
 const milliseconds = (description: string, value: number, minimum: number) =>
   Type.Integer({ description, default: value, minimum, maximum: 3_600_000 });
@@ -39,6 +41,25 @@ export const autoscalerConfigSchema = Type.Object(
     allowCrossNamespaceTargets: Type.Boolean({
       description: 'Whether a policy may scale a target in another namespace.',
       default: false,
+    }),
+    dryRun: Type.Boolean({
+      description: 'Whether everything is computed and reported, and no scale, role or pod is written.',
+      default: false,
+    }),
+    drainTimeoutMs: milliseconds('Longest time that streams of a pod may go on before its replica is taken away.', 300_000, 0),
+    routerApp: Type.String({
+      description: 'Value of the label `app` of the router pods that metrics `router:<signal>` are read from.',
+      default: 'kvasir-router',
+      minLength: 1,
+    }),
+    routerMetricsPort: Type.Integer({ description: "Port of those pods' metrics.", default: 9090, minimum: 1, maximum: 65_535 }),
+    budgets: Type.Array(budgetSchema, {
+      description: 'GPU pools and budgets that all policies share; beyond one of them nothing grows.',
+      default: [],
+    }),
+    prometheusServers: Type.Array(prometheusServerSchema, {
+      description: 'Credentials for Prometheus servers that policies name.',
+      default: [],
     }),
     explainedRounds: Type.Integer({
       description: 'Rounds per policy that the debug port can explain.',
@@ -101,7 +122,13 @@ function problemOf(field: string, value: unknown): Pick<Finding, 'code' | 'messa
   }
   if (Value.Check(schema, value)) return undefined;
   const code = 'config/invalid-value';
+  if (schema.type === 'array') {
+    const { path, message } = [...Value.Errors(schema, value)][0]!;
+    const at = path === '' ? '' : ` at ${path.slice(1).replaceAll('/', '.')}`;
+    return { code, message: `${shown} is wrong${at}: ${message.toLowerCase()}`, remedy: schema.description! };
+  }
   if ('anyOf' in schema) return { code, message: `${shown} is no algorithm`, remedy: `write ${ALGORITHM_NAMES.join(' or ')}` };
+  if (schema.type === 'string') return { code, message: `${shown} is no text`, remedy: 'write a text' };
   if (schema.type === 'boolean') return { code, message: `${shown} is neither true nor false`, remedy: 'write true or false' };
   const { minimum, maximum } = schema;
   return { code, message: `${shown} is out of range`, remedy: `write a whole number from ${minimum} to ${maximum}` };

@@ -9,13 +9,19 @@ import { expandStatefulSet } from './expand-stateful-set';
 import { DISAGGREGATED_GROUP, type DisaggregatedSet, LEADER_WORKER_GROUP, type LeaderWorkerSet } from './leader-worker-workload';
 import type { AppsWorkload, WorkloadKind, WorkloadPlan } from './workload-plan';
 
+/** Group and kind of every workload that is expanded. */
+export const WORKLOAD_KINDS = [
+  { group: 'apps', kind: 'Deployment' },
+  { group: 'apps', kind: 'StatefulSet' },
+  { group: WORKLOAD_GROUP, kind: 'ModelServing' },
+  { group: LEADER_WORKER_GROUP, kind: 'LeaderWorkerSet' },
+  { group: DISAGGREGATED_GROUP, kind: 'DisaggregatedSet' },
+] as const satisfies readonly { readonly group: string; readonly kind: WorkloadKind }[];
+
 /** The workload kind of `object`; undefined for any other kind or group. */
 export function workloadKindOf(object: KubeObject): WorkloadKind | undefined {
   const [group] = object.apiVersion.split('/');
-  if (group === 'apps' && (object.kind === 'Deployment' || object.kind === 'StatefulSet')) return object.kind;
-  if (group === LEADER_WORKER_GROUP && object.kind === 'LeaderWorkerSet') return object.kind;
-  if (group === DISAGGREGATED_GROUP && object.kind === 'DisaggregatedSet') return object.kind;
-  return group === WORKLOAD_GROUP && object.kind === 'ModelServing' ? object.kind : undefined;
+  return WORKLOAD_KINDS.find((known) => known.group === group && known.kind === object.kind)?.kind;
 }
 
 /**

@@ -15,7 +15,7 @@ const KNOWN_RESOURCES: ReadonlySet<string> = new Set(ACCELERATOR_RESOURCES);
 const OTHER_RESOURCE = /^[^/]+\/(?:\w*gpu|npu|tpu|accelerator)$/i;
 
 /** Accelerators of all containers together, from limits, else from requests. */
-export function gpusOf(pod: Pod): number {
+export function gpusOf(pod: Pick<Pod, 'spec'>): number {
   return pod.spec.containers.reduce((sum, { resources }) => {
     const asked = { ...resources?.requests, ...resources?.limits };
     const counts = Object.entries(asked).map(([name, amount]) =>

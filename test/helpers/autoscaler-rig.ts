@@ -8,6 +8,7 @@ import { VirtualClock } from '../../runtime/lib/virtual-clock';
 import type { AutoscalingPolicy } from '../../src/api/autoscaling-policy';
 import type { AutoscalingPolicyBinding } from '../../src/api/autoscaling-policy-binding';
 import { decodeKind } from '../../src/api/decode-object';
+import type { Pod } from '../../src/api/pod';
 import { type AutoscalerConfig, defaultAutoscalerConfig } from '../../src/config/autoscaler-config';
 import { FakeAutoscalerCluster, readyPod } from './fake-autoscaler-cluster';
 
@@ -16,6 +17,8 @@ export class MetricsPages {
   /** Pod address → page; an absent one answers 500. */
   readonly byHost = new Map<string, string>();
   readonly asked: string[] = [];
+  /** Pod addresses that take requests and never answer. */
+  readonly hanging = new Set<string>();
 
   private constructor(
     private readonly server: Server,
@@ -26,12 +29,17 @@ export class MetricsPages {
     const server = createServer((request, response) => {
       const host = request.socket.localAddress ?? '';
       pages.asked.push(`${host}${request.url}`);
+      if (pages.hanging.has(host)) return;
       const page = pages.byHost.get(host);
       response.writeHead(page === undefined ? 500 : 200, { 'content-type': 'text/plain; version=0.0.4' }).end(page);
     });
     await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
     const pages = new MetricsPages(server, (server.address() as AddressInfo).port);
     return pages;
+  }
+
+  async whenAsked(host: string): Promise<void> {
+    for (let i = 0; i < 5000 && !this.asked.some((url) => url.startsWith(`${host}/`)); i++) await setImmediate();
   }
 
   async close(): Promise<void> {
@@ -45,6 +53,8 @@ export class AutoscalerRig {
   readonly cluster = new FakeAutoscalerCluster();
   readonly clock = new VirtualClock(Date.parse('2026-11-30T12:00:00Z'));
   readonly decisions: ExplainedRound[] = [];
+  /** What the pods have besides a name and an address. */
+  podTemplate: Partial<Pod> = {};
   private running: RunningAutoscaler | undefined;
 
   private constructor(
@@ -63,7 +73,9 @@ export class AutoscalerRig {
       this.pages.byHost.delete(`127.0.1.${i + 1}`);
     }
     for (let i = 0; i < count; i++) {
-      this.cluster.put(readyPod(`${name}-${i}`, { app: name }, `127.0.1.${i + 1}`));
+      const pod = readyPod(`${name}-${i}`, { app: name }, `127.0.1.${i + 1}`);
+      const { metadata, ...template } = this.podTemplate;
+      this.cluster.put({ ...pod, ...template, metadata: { ...pod.metadata, ...metadata, name: pod.metadata.name } });
       this.pages.byHost.set(`127.0.1.${i + 1}`, typeof page === 'string' ? page : page(i));
     }
   }
@@ -90,6 +102,13 @@ export class AutoscalerRig {
     }
     for (let i = 0; i < 2000 && this.decisions.length < before + wanted; i++) await setImmediate();
     for (let i = 0; i < 3; i++) await setImmediate();
+  }
+
+  /** Ends when so many policies were decided on in all, and what follows is done. */
+  async settle(decisions: number): Promise<void> {
+    for (const end = performance.now() + 5000; this.decisions.length < decisions && performance.now() < end; )
+      await setImmediate();
+    for (let i = 0; i < 20; i++) await setImmediate();
   }
 
   /** Forgets everything in memory, as a restart of the process does. */

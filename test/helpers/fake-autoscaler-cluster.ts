@@ -119,7 +119,15 @@ export class FakeAutoscalerCluster implements AutoscalerCluster {
     },
   };
 
-  readonly pods: AutoscalerCluster['pods'] = { mark: async () => ({ kind: 'unchanged', version: '0' }) };
+  readonly pods: AutoscalerCluster['pods'] = {
+    mark: async (namespace, name, uid, annotations) => {
+      const pod = this.objects.get('Pod', namespace, name);
+      if (pod === undefined || pod.metadata.uid !== uid) return { kind: 'gone' };
+      const marked = Object.entries({ ...pod.metadata.annotations, ...annotations }).filter(([, value]) => value !== null);
+      this.put({ ...pod, metadata: { ...pod.metadata, annotations: Object.fromEntries(marked) as Record<string, string> } });
+      return { kind: 'applied', version: String(this.version) };
+    },
+  };
 
   readonly events: AutoscalerCluster['events'] = {
     note: (regarding, type, reason, message) => {
@@ -127,7 +135,9 @@ export class FakeAutoscalerCluster implements AutoscalerCluster {
     },
   };
 
-  readonly workloadPods: AutoscalerCluster['workloadPods'] = { podsOf: () => [] };
+  /** Pods of one replica of a target, by its name. */
+  readonly templates = new Map<string, readonly Pick<Pod, 'metadata' | 'spec'>[]>();
+  readonly workloadPods: AutoscalerCluster['workloadPods'] = { podsOf: ({ name }) => this.templates.get(name) ?? [] };
 
   readonly wakeRequests: AutoscalerCluster['wakeRequests'] = {
     list: () => [],

@@ -1,9 +1,11 @@
-import type { Pod } from '../../../src/api/pod';
+import { isPodReady, type Pod } from '../../../src/api/pod';
 import type { Leadership } from '../../cluster/cluster';
 import type { WriteOutcome } from '../../cluster/outcome';
 import type { Scaling } from '../../cluster/scaling';
 import type { Allocated, Write } from '../allocate';
+import type { PodTraffic } from '../observe/pod-traffic';
 import type { WakeWatch } from '../observe/wake-watch';
+import { chooseVictims } from './choose-victims';
 import type { Drain } from './drain';
 
 /** Why a write did not happen. `ScaleConflict` and the like mend themselves: the next round reads the target again. */
@@ -31,7 +33,8 @@ export interface Applied {
 }
 
 /**
- * Carries out a decision, target after target, and stops at the first one that cannot be written. A target that a router serves goes to
+ * Carries out a decision, target after target, and stops at the first one that cannot be written. Replicas of a target that routers serve
+ * go when their pods are drained. Such a target goes to
  * zero in two steps: its pods leave the routing, and a later round that finds it idle still scales it, when nobody waits for it just before.
  */
 export async function apply(
@@ -41,11 +44,13 @@ export async function apply(
     scaling,
     wakes,
     drain,
+    traffic,
   }: {
     readonly leadership: Leadership;
     readonly scaling: Scaling;
     readonly wakes: WakeWatch;
     readonly drain: Drain;
+    readonly traffic: PodTraffic;
   },
 ): Promise<Applied> {
   const written: Write[] = [];
@@ -53,7 +58,9 @@ export async function apply(
   if (leadership.held()) await drain.undo(podsThatStay(decision));
   for (const write of decision.writes) {
     if (!leadership.held()) return { written, failure: { reason: 'NotLeader', message: 'another process is the leader now' } };
-    const objection = goesToZero(write) ? await objectionTo(write, decision, { wakes, drain }) : undefined;
+    const objection = goesToZero(write)
+      ? await objectionTo(write, decision, { wakes, drain })
+      : await streamsOn(write, decision, { drain, traffic });
     if (objection !== undefined) return { written, failure: objection };
     if (!leadership.held()) return { written, failure: { reason: 'NotLeader', message: 'another process is the leader now' } };
     const failure = failureOf(await send(write, scaling), write);
@@ -65,10 +72,44 @@ export async function apply(
 
 type Decided = Extract<Allocated, { kind: 'decided' }>;
 
-/** Pods of targets that are not on their way to zero, or not any more. */
+/** Pods of targets that lose no replica, or not any more. */
 function podsThatStay({ decision, handles, writes }: Decided): readonly Pod[] {
-  const isGoing = (i: number): boolean => decision.units[i]!.desired === 0 && writes.some(({ uid }) => uid === handles[i]!.uid);
+  const isGoing = (i: number): boolean =>
+    decision.units[i]!.desired < decision.units[i]!.current && writes.some(({ uid }) => uid === handles[i]!.uid);
   return handles.flatMap(({ pods }, i) => (isGoing(i) ? [] : pods));
+}
+
+/**
+ * Drains the pods that go with a part of the replicas of a target that routers serve, and those that do not go after all it puts back.
+ *
+ * @returns why the replicas may not go yet: routers may still send requests there, or streams go on and have time left.
+ */
+async function streamsOn(
+  write: Write,
+  { policy, handles }: Decided,
+  { drain, traffic }: { readonly drain: Drain; readonly traffic: PodTraffic },
+): Promise<WriteFailure | undefined> {
+  if (write.kind !== 'scale' || write.to >= write.from) return undefined;
+  const index = handles.findIndex(({ uid }) => uid === write.uid);
+  const [unit, handle] = [policy.units[index], handles[index]];
+  if (unit === undefined || handle === undefined || !traffic.isRouted(unit)) return undefined;
+  const streams = (pod: Pod): Promise<number | undefined> => traffic.streams(unit, pod);
+  // Replicas that have no pod go first.
+  const count = handle.pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length - write.to;
+  const victims = await chooseVictims(write.target.kind, handle.pods, Math.max(0, count), streams);
+  if (victims === undefined) return undefined;
+  await drain.undo(handle.pods.filter((pod) => !victims.includes(pod)));
+  const going = victims.filter(isPodReady);
+  const what = `${write.target.kind} ${write.target.namespace}/${write.target.name}`;
+  const state = await drain.advance(going);
+  if (state === 'under way') return { reason: 'Draining', message: `pods of ${what} leave the routing before they go` };
+  if (state === 'failed')
+    return { reason: 'DrainFailed', message: `pods of ${what} could not be marked as drained; they do not go` };
+  for (const pod of going) {
+    if (drain.isOverdue(pod, traffic.timeoutMs) || (await streams(pod)) === 0) continue;
+    return { reason: 'Draining', message: `requests on pod ${pod.metadata.name} of ${what} end before it goes` };
+  }
+  return undefined;
 }
 
 async function objectionTo(

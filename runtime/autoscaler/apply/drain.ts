@@ -1,4 +1,5 @@
 import type { Pod } from '../../../src/api/pod';
+import { POD_DELETION_COST } from '../../../src/expand/victims';
 import { Annotations } from '../../../src/labels';
 import type { Pods } from '../../cluster/cluster';
 import type { Clock } from '../../lib/clock';
@@ -6,8 +7,11 @@ import type { Clock } from '../../lib/clock';
 /** How long routers get to see that a pod is drained, and requests that they had sent by then to reach the engine's page. */
 const SETTLE_MS = 2_000;
 
+/** Deletion cost of a pod that is to go; unmarked ones cost 0. */
+const GOES_FIRST = '-1000';
+
 /**
- * Takes pods out of routing before the last replica goes, so that no request is on its way to an engine that ends. The marks are on the pods,
+ * Takes pods out of routing before their replicas go, so that no request is on its way to an engine that ends. The marks are on the pods,
  * so that another leader finds them; pods that somebody else drains are left alone.
  */
 export class Drain {
@@ -31,6 +35,7 @@ export class Drain {
         const outcome = await this.mark(pod, {
           [Annotations.drain]: 'true',
           [Annotations.drainedAt]: new Date(now).toISOString(),
+          [POD_DELETION_COST]: GOES_FIRST,
         });
         if (outcome.kind === 'gone') return 'over';
         return outcome.kind === 'applied' || outcome.kind === 'unchanged' || outcome.kind === 'conflict' ? 'under way' : 'failed';
@@ -39,10 +44,16 @@ export class Drain {
     return (['failed', 'under way'] as const).find((state) => states.includes(state)) ?? 'over';
   }
 
+  /** Whether streams of a pod that was marked here have had as long as they may. */
+  isOverdue(pod: Pod, timeoutMs: number): boolean {
+    const sinceMs = Date.parse(pod.metadata.annotations?.[Annotations.drainedAt] ?? '');
+    return !Number.isNaN(sinceMs) && this.clock.now() - sinceMs >= timeoutMs;
+  }
+
   /** Puts pods back into routing that were marked here. */
   async undo(pods: readonly Pod[]): Promise<void> {
-    const marked = pods.filter(isDrainedForZero);
-    await Promise.all(marked.map((pod) => this.mark(pod, { [Annotations.drain]: null, [Annotations.drainedAt]: null })));
+    const marked = pods.filter(isMarkedHere);
+    await Promise.all(marked.map((pod) => this.mark(pod, UNMARKED)));
   }
 
   private mark(pod: Pod, annotations: Readonly<Record<string, string | null>>): ReturnType<Pods['mark']> {
@@ -51,11 +62,13 @@ export class Drain {
   }
 }
 
-function isDrainedForZero({ metadata }: Pod): boolean {
+const UNMARKED = { [Annotations.drain]: null, [Annotations.drainedAt]: null, [POD_DELETION_COST]: null };
+
+function isMarkedHere({ metadata }: Pod): boolean {
   return metadata.annotations?.[Annotations.drainedAt] !== undefined;
 }
 
 function isForeign(pod: Pod): boolean {
   const mark = pod.metadata.annotations?.[Annotations.drain];
-  return mark !== undefined && mark !== 'false' && !isDrainedForZero(pod);
+  return mark !== undefined && mark !== 'false' && !isMarkedHere(pod);
 }

@@ -18,9 +18,15 @@ export interface Limit {
     | 'wake'
     | 'stale-view'
     | 'starting'
-    | 'ratio';
+    | 'ratio'
+    | 'back-off'
+    | 'largest-step'
+    | 'rollout'
+    | 'budget';
   readonly from: number;
   readonly to: number;
+  /** What exactly, where the rule's name does not say it. */
+  readonly by?: string;
 }
 
 export interface Correction {

@@ -7,6 +7,8 @@ export interface MixPool {
   readonly cost: number;
   /** Load that one replica carries, > 0. */
   readonly capacity: number;
+  /** How long a replica is paid for before it serves. @default 5 minutes */
+  readonly startMs?: number;
 }
 
 /** Capacities are quotients of decimals; a load is never missed for a rounding error of this share. */

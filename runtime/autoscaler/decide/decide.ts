@@ -13,7 +13,7 @@ export function decide(spec: PolicySpec, observation: Observation, memory: Memor
     case 'homogeneous':
       return decideHomogeneous(spec, target.unit, observation, memory);
     case 'heterogeneous':
-      return spec.algorithm.name === 'kthena'
+      return spec.algorithm.name === 'kthena' || target.strategy === 'blocks'
         ? decideByBlocks(spec, target, observation, memory)
         : decideByLeastCost(spec, target, observation, memory);
     case 'disaggregated':

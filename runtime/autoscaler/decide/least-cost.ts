@@ -23,7 +23,15 @@ export function decideByLeastCost(
 ): Decided {
   const { units } = observation;
   const capacities = relativeCapacities(units);
-  const pools = target.pools.map((pool, i): MixPool => ({ ...pool, capacity: capacities[i]! }));
+  const pools = target.pools.map((pool, i): MixPool => {
+    const { startMs } = units[i]!;
+    return { ...pool, capacity: capacities[i]!, ...(startMs !== undefined && { startMs }) };
+  });
+  // What does not start leaves its share to the next cheapest; what a minimum asks for is tried in any case.
+  const startable = pools.map((pool, i) => ({
+    ...pool,
+    max: Math.max(pool.min, Math.min(pool.max, units[i]!.backOff?.most ?? pool.max)),
+  }));
   const current = units.map((unit) => unit.current);
   const rest = commonRest(units);
   const demand = {
@@ -45,15 +53,26 @@ export function decideByLeastCost(
     ...(rest && { rest }),
   };
   const { count, history } = decideCount(spec, demand, memory[TOTAL], observation);
-  const wanted = count.isDecided
-    ? nextMix(pools, current, count.replicas)
+  // Where nothing is known, the sum over all bounds is no reason to grow one pool for another.
+  const isBlind = rest?.wake !== 'wanted' && count.verdicts.every(({ replicas }) => replicas === undefined);
+  const isDecided = count.isDecided && !isBlind;
+  const wanted = isDecided
+    ? nextMix(startable, current, count.replicas)
     : current.map((replicas, i) => clamp(replicas, pools[i]!));
   const recommended = count.recommended === undefined ? undefined : cheapestMix(pools, count.recommended);
-  const hold = holdOf(pools, units, wanted, count.isDecided ? count.replicas : 0, observation.isViewStale);
+  const free = isDecided ? nextMix(pools, current, count.replicas) : wanted;
+  const hold = holdOf(pools, units, wanted, isDecided ? count.replicas : 0, observation.isViewStale);
   const decided = pools.map(({ name, max }, i): UnitDecision => {
     // Beyond its maximum a pool goes down in any case.
     const held =
-      hold === undefined ? wanted[i]! : Math.max(wanted[i]!, Math.min(current[i]!, hold === 'stale-view' ? current[i]! : max));
+      hold === undefined
+        ? wanted[i]!
+        : Math.max(wanted[i]!, Math.min(current[i]!, hold === 'stale-view' ? current[i]! : Math.min(max, startable[i]!.max)));
+    const { backOff } = units[i]!;
+    const backedOff: readonly Limit[] =
+      backOff !== undefined && free[i]! > wanted[i]!
+        ? [{ rule: 'back-off', from: free[i]!, to: wanted[i]!, by: `${name}: ${backOff.reason}` }]
+        : [];
     const limit: Limit | undefined = hold && held !== wanted[i] ? { rule: hold, from: wanted[i]!, to: held } : undefined;
     return {
       name,
@@ -62,7 +81,7 @@ export function decideByLeastCost(
       desired: held,
       mode: count.mode,
       verdicts: count.verdicts,
-      limits: limit === undefined ? count.limits : [...count.limits, limit],
+      limits: [...count.limits, ...backedOff, ...(limit === undefined ? [] : [limit])],
     };
   });
   const mix = decided.map(({ desired }) => desired);

@@ -3,8 +3,9 @@ import { clamp } from './rules';
 
 /** How long a cheaper mix is taken to stay the right one; an assumption. */
 const HORIZON_HOURS = 0.5;
-/** How long a new replica is paid for before it serves: a node, an image, weights and a warm-up; an assumption. */
-const START_HOURS = 1 / 12;
+/** How long a new replica is paid for before it serves where no start was seen: a node, an image, weights and a warm-up; an assumption. */
+const START_MS = 5 * 60_000;
+const HOUR_MS = 3_600_000;
 /** Share of the cost that an exchange must save at least: it throws warm caches away; an assumption. */
 const LEAST_SAVING = 0.1;
 
@@ -21,15 +22,15 @@ export function nextMix(pools: readonly MixPool[], current: readonly number[], l
   const cheapest = cheapestMix(pools, load);
   const savingPerHour = costOf(pools, kept) - costOf(pools, cheapest);
   if (savingPerHour < LEAST_SAVING * costOf(pools, kept)) return kept;
-  const starts = (startCost(pools, current, cheapest) - startCost(pools, current, kept)) * START_HOURS;
+  const starts = startCost(pools, current, cheapest) - startCost(pools, current, kept);
   return savingPerHour * HORIZON_HOURS > Math.max(0, starts) ? cheapest : kept;
 }
 
 const ROUNDING = 1e-9;
 
 function startCost(pools: readonly MixPool[], current: readonly number[], mix: readonly number[]): number {
-  return costOf(
-    pools,
-    mix.map((count, i) => Math.max(0, count - current[i]!)),
+  return pools.reduce(
+    (sum, { cost, startMs = START_MS }, i) => sum + (cost * startMs * Math.max(0, mix[i]! - current[i]!)) / HOUR_MS,
+    0,
   );
 }

@@ -22,7 +22,13 @@ export interface RatioSpec {
 
 export type TargetSpec =
   | { readonly kind: 'homogeneous'; readonly unit: UnitSpec }
-  | { readonly kind: 'heterogeneous'; readonly pools: readonly PoolSpec[]; readonly costExpansionRatePercent: number }
+  | {
+      readonly kind: 'heterogeneous';
+      readonly pools: readonly PoolSpec[];
+      readonly costExpansionRatePercent: number;
+      /** `blocks`: replicas are laid on the pools in the order of Kthena's cost blocks. @default the mix of least cost */
+      readonly strategy?: 'blocks';
+    }
   | { readonly kind: 'disaggregated'; readonly roles: readonly UnitSpec[]; readonly ratio?: RatioSpec };
 
 /** Everything that a decision depends on besides what was observed and remembered. */

@@ -1,7 +1,18 @@
-import { Agent, request } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import type { Clock } from '../../lib/clock';
 
 export type ReadText = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'failed'; readonly reason: string };
+
+/** An answer with the time at which it was given. */
+export type ReadDated =
+  | { readonly kind: 'text'; readonly text: string; readonly dateMs?: number }
+  | Extract<ReadText, { kind: 'failed' }>;
+
+export interface ReadOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @default the reader's own connections */
+  readonly dispatcher?: Dispatcher;
+}
 
 /** A metrics page of a large engine is below 1 MiB; what is larger is none. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -22,10 +33,16 @@ export class HttpReader {
 
   /** GETs `url`. Anything but a 2xx answer with a whole body in time has failed. */
   async read(url: string): Promise<ReadText> {
+    const answer = await this.readDated(url);
+    return answer.kind === 'text' ? { kind: 'text', text: answer.text } : answer;
+  }
+
+  /** As `read`, over connections and with headers of the caller's, and with the time by the clock of who answered. */
+  async readDated(url: string, { headers, dispatcher }: ReadOptions = {}): Promise<ReadDated> {
     if (this.running >= this.options.concurrency) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.running += 1;
     try {
-      return await this.readNow(url);
+      return await this.readNow(url, headers, dispatcher);
     } finally {
       this.running -= 1;
       this.waiting.shift()?.();
@@ -36,13 +53,14 @@ export class HttpReader {
     return this.agent.destroy();
   }
 
-  private async readNow(url: string): Promise<ReadText> {
+  private async readNow(url: string, headers: ReadOptions['headers'], dispatcher: Dispatcher = this.agent): Promise<ReadDated> {
     const { timeoutMs } = this.options;
     const controller = new AbortController();
     const cancel = atDeadline(this.clock, timeoutMs, () => controller.abort());
     try {
       const answer = await request(url, {
-        dispatcher: this.agent,
+        dispatcher,
+        ...(headers && { headers }),
         signal: controller.signal,
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
@@ -58,7 +76,8 @@ export class HttpReader {
         if (bytes > MAX_BYTES) return { kind: 'failed', reason: `answered more than ${MAX_BYTES} bytes` };
         chunks.push(chunk);
       }
-      return { kind: 'text', text: Buffer.concat(chunks).toString('utf8') };
+      const dateMs = Date.parse(String(answer.headers.date ?? ''));
+      return { kind: 'text', text: Buffer.concat(chunks).toString('utf8'), ...(!Number.isNaN(dateMs) && { dateMs }) };
     } catch (error) {
       if (controller.signal.aborted) return { kind: 'failed', reason: `gave no answer within ${timeoutMs} ms` };
       return { kind: 'failed', reason: reasonOf(error) };

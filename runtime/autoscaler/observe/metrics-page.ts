@@ -2,6 +2,8 @@
 export interface Histogram {
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
+  /** Of all observations; absent where the page has none. */
+  readonly sum?: number;
 }
 
 /** One metric family of a page; series are keyed by their labels. */
@@ -60,7 +62,7 @@ function typeOf(name: string, types: ReadonlyMap<string, string>): string {
 function toFamily(name: string, type: string, samples: readonly Sample[]): Family {
   switch (type) {
     case 'histogram':
-      return { type, series: toHistograms(samples.filter((sample) => sample.name === `${name}_bucket`)) };
+      return { type, series: toHistograms(name, samples) };
     case 'summary':
       return { type };
     default: {
@@ -71,18 +73,25 @@ function toFamily(name: string, type: string, samples: readonly Sample[]): Famil
   }
 }
 
-function toHistograms(buckets: readonly Sample[]): ReadonlyMap<string, Histogram> {
+function toHistograms(name: string, samples: readonly Sample[]): ReadonlyMap<string, Histogram> {
   const series = new Map<string, { bound: number; count: number }[]>();
-  for (const { labels, value } of buckets) {
+  const sums = new Map<string, number>();
+  for (const { name: part, labels, value } of samples) {
+    if (part === `${name}_sum`) sums.set(labelKey(labels), value);
+    if (part !== `${name}_bucket`) continue;
     const bound = toNumber(labels.find(([label]) => label === 'le')?.[1] ?? '');
     if (bound === undefined) continue;
     const key = labelKey(labels.filter(([label]) => label !== 'le'));
-    series.set(key, [...(series.get(key) ?? []), { bound, count: value }]);
+    const known = series.get(key);
+    if (known === undefined) series.set(key, [{ bound, count: value }]);
+    else known.push({ bound, count: value });
   }
   return new Map(
     [...series].map(([key, found]) => {
       found.sort((a, b) => a.bound - b.bound);
-      return [key, { bounds: found.map(({ bound }) => bound), counts: found.map(({ count }) => count) }];
+      const sum = sums.get(key);
+      const histogram = { bounds: found.map(({ bound }) => bound), counts: found.map(({ count }) => count) };
+      return [key, sum === undefined ? histogram : { ...histogram, sum }];
     }),
   );
 }

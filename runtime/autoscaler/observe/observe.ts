@@ -3,32 +3,26 @@ import type { Pod } from '../../../src/api/pod';
 import { Labels } from '../../../src/labels';
 import type { Objects } from '../../cluster/objects';
 import type { Scaling } from '../../cluster/scaling';
-import type { Workloads } from '../../cluster/workloads';
 import type { MetricReading, Observation, Rest, UnitObservation } from '../decide/observation';
 import type { MetricQuery, Policy, PolicyUnit } from '../policy';
-import type { HttpReader } from './http-reader';
+import type { PoolRate } from './capacity-book';
 import { kthenaReading } from './kthena-reading';
-import type { PodPages } from './pod-pages';
 import { poolCapacity } from './pool-capacity';
 import { queryPrometheus } from './prometheus-query';
 import type { AskedPod, Reading } from './reading';
 import { replicaReading } from './replica-reading';
 import { busyOf, wakeOf } from './rest';
-import { podState, replicaOf, targetPods } from './target-pods';
-import type { WakeWatch } from './wake-watch';
+import type { RoundView } from './round-view';
+import { readRouterSignal } from './router-signals';
+import { SCHEDULE_METRIC, scheduledReplicas } from './scheduled-replicas';
+import type { TargetHandle } from './target-handle';
+import { isRollingOut, podState, replicaOf, targetPods } from './target-pods';
+import { withCapacity } from './with-capacity';
 
 /** Why a policy's target could not be read. */
 export interface Problem {
   readonly reason: 'TargetMissing' | 'TargetForbidden' | 'TargetUnreadable' | 'RoleMissing';
   readonly message: string;
-}
-
-/** A target as it was read, and the version that a later write must still find. */
-export interface TargetHandle {
-  readonly uid: string;
-  readonly version: string;
-  /** Its pods that serve, ready or not. */
-  readonly pods: readonly Pod[];
 }
 
 export type Observed =
@@ -37,23 +31,10 @@ export type Observed =
       readonly policy: Policy;
       readonly observation: Observation;
       readonly handles: readonly TargetHandle[];
+      /** What was learned of the engines of each unit. */
+      readonly learned?: readonly PoolRate['learned'][];
     }
   | { readonly kind: 'unseen'; readonly policy: Policy; readonly problem: Problem };
-
-/** What one round looks with. */
-export interface RoundView {
-  /** Monotonic time at which the round began. */
-  readonly atMs: number;
-  readonly isViewStale: boolean;
-  readonly objects: Objects;
-  readonly scaling: Scaling;
-  readonly workloadPods: Workloads;
-  readonly wakes: WakeWatch;
-  readonly http: HttpReader;
-  readonly pages: PodPages;
-  /** Percentile that histograms are read at. */
-  readonly percentile: number;
-}
 
 /** Reads a policy's targets and every metric of them. */
 export async function observe(policy: Policy, view: RoundView): Promise<Observed> {
@@ -61,11 +42,23 @@ export async function observe(policy: Policy, view: RoundView): Promise<Observed
   const problem = read.find((unit) => 'reason' in unit);
   if (problem !== undefined && 'reason' in problem) return { kind: 'unseen', policy, problem };
   const units = read.flatMap((unit) => ('reason' in unit ? [] : [unit]));
+  const handles = units.map(({ handle }) => handle);
+  const { seen, learned } = await withCapacity(
+    policy,
+    withSchedules(
+      policy,
+      units.map((unit) => unit.seen),
+      view.nowMs,
+    ),
+    handles,
+    view,
+  );
   return {
     kind: 'seen',
     policy,
-    observation: { atMs: view.atMs, isViewStale: view.isViewStale, units: units.map(({ seen }) => seen) },
-    handles: units.map(({ handle }) => handle),
+    observation: { atMs: view.atMs, isViewStale: view.isViewStale, units: seen },
+    handles,
+    ...(learned && { learned }),
   };
 }
 
@@ -94,7 +87,7 @@ export async function observeCalled(
     const pods = targetPods(view.objects, unit, selector);
     const capacity = capacityOf(policy, unit, view);
     const seen = { name: unit.name, current, metrics: [], unreadyPods: 0, ...(capacity !== undefined && { capacity }), rest };
-    return [{ seen, handle: { ...handle, pods } }];
+    return [{ seen, handle: { ...handle, pods, isRollingOut: isRollingOut(pods) } }];
   });
   if (units.length < policy.units.length || !units.some(({ seen }) => seen.rest?.wake === 'wanted')) return undefined;
   if (units.some(({ seen }) => seen.current > 0)) return { kind: 'up', pods: units.flatMap(({ handle }) => handle.pods) };
@@ -106,12 +99,26 @@ export async function observeCalled(
   };
 }
 
+/** What schedules want is one more metric: of the target, of all pools together, or of each role. */
+function withSchedules(
+  { schedules, spec }: Policy,
+  units: readonly UnitObservation[],
+  nowMs: number,
+): readonly UnitObservation[] {
+  if (schedules.length === 0) return units;
+  const reading = { kind: 'external', value: scheduledReplicas(schedules, nowMs) } as const;
+  const metric = { name: SCHEDULE_METRIC, targetValue: 1, reading };
+  return units.map((unit, i) =>
+    i > 0 && spec.target.kind === 'heterogeneous' ? unit : { ...unit, metrics: [...unit.metrics, metric] },
+  );
+}
+
 interface ReadUnit {
   readonly seen: UnitObservation;
   readonly handle: TargetHandle;
 }
 
-interface ScaleView extends Omit<TargetHandle, 'pods'> {
+interface ScaleView extends Omit<TargetHandle, 'pods' | 'isRollingOut'> {
   readonly current: number;
   readonly selector: Readonly<Record<string, string>>;
 }
@@ -131,16 +138,9 @@ async function observeUnit(policy: Policy, unit: PolicyUnit, view: RoundView): P
   );
   const unreadyPods = reading.countUnready(pods.map((pod) => ({ pod, replica: replicaOf(pod, unit.role) })));
   const rest = policy.mayRest ? await readRest(unit, { current, uid: handle.uid, pods }, view) : undefined;
-  const capacity = capacityOf(policy, unit, view);
-  const seen = {
-    name: unit.name,
-    current,
-    metrics,
-    unreadyPods,
-    ...(capacity !== undefined && { capacity }),
-    ...(rest && { rest }),
-  };
-  return { seen, handle: { ...handle, pods } };
+  const starts = view.starts.observe(policy.id, unit.name, pods, current, view.atMs);
+  const seen = { name: unit.name, current, metrics, unreadyPods, ...starts, ...(rest && { rest }) };
+  return { seen, handle: { ...handle, pods, isRollingOut: isRollingOut(pods) } };
 }
 
 function capacityOf(policy: Policy, unit: PolicyUnit, view: Pick<RoundView, 'objects' | 'workloadPods'>): number | undefined {
@@ -172,8 +172,10 @@ async function readMetric(
   switch (source.kind) {
     case 'none':
       return { kind: 'missing', reason: 'metricSources does not say where it is read' };
+    case 'router':
+      return readRouterSignal(source.signal, unit, pods, view);
     case 'prometheus':
-      return queryPrometheus(source.prometheus, view.http);
+      return queryPrometheus(source.prometheus, view.http, view.prometheus);
     case 'pod': {
       const { port, uri, labelSelector } = source.pod;
       const chosen = labelSelector === undefined ? pods : pods.filter((pod) => selects(labelSelector, pod.metadata.labels));

@@ -12,6 +12,8 @@ export interface Past {
   readonly windowAgo?: Snapshot;
   /** The oldest that is kept. */
   readonly oldest?: Snapshot;
+  /** The newest that is kept: that of the last round. */
+  readonly last?: Snapshot;
 }
 
 interface Entry {
@@ -40,8 +42,13 @@ export class PageArchive {
     while (snapshots.length > 0 && snapshot.atMs - snapshots[0]!.atMs > KEPT_WINDOWS * this.windowMs) snapshots.shift();
     const windowAgo = snapshots.findLast((earlier) => snapshot.atMs - earlier.atMs >= this.windowMs);
     const [oldest] = snapshots;
+    const last = snapshots.at(-1);
     snapshots.push(snapshot);
-    return { ...(windowAgo !== undefined && { windowAgo }), ...(oldest !== undefined && { oldest }) };
+    return {
+      ...(windowAgo !== undefined && { windowAgo }),
+      ...(oldest !== undefined && { oldest }),
+      ...(last !== undefined && { last }),
+    };
   }
 
   /** Drops every key that `isWanted` does not know any more. */

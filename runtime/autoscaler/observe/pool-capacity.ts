@@ -1,9 +1,7 @@
-import type { Pod } from '../../../src/api/pod';
-import { sizeEngine } from '../../../src/expand/engine-sizing';
-import { planEngine } from '../../../src/expand/plan-engine';
 import type { Objects } from '../../cluster/objects';
 import type { TargetRef } from '../../cluster/scaling';
 import type { Workloads } from '../../cluster/workloads';
+import { type PoolEngine, poolEngine } from './pool-engine';
 
 /** A batch that engines of all sizes reach, and a context that chats have in the middle: where pools are compared. Assumptions. */
 const SEQUENCES = 32;
@@ -16,15 +14,14 @@ const CONTEXT_TOKENS = 1024;
  */
 export function poolCapacity(
   target: TargetRef,
-  { objects, workloadPods }: { readonly objects: Objects; readonly workloadPods: Workloads },
+  view: { readonly objects: Objects; readonly workloadPods: Workloads },
 ): number | undefined {
-  const context = { modelServers: objects.list('ModelServer'), modelRoutes: objects.list('ModelRoute') };
-  for (const pod of workloadPods.podsOf(target)) {
-    const plan = planEngine(pod as Pod, context);
-    if (plan?.accelerator === undefined) continue;
-    const { baseMs, perSequenceMs, perKvTokenMs } = sizeEngine(plan).stepTime;
-    const stepMs = baseMs + SEQUENCES * (perSequenceMs + CONTEXT_TOKENS * perKvTokenMs);
-    return (SEQUENCES * 1000) / stepMs;
-  }
-  return undefined;
+  const engine = poolEngine(target, view);
+  return engine && tokensPerSecond(engine);
+}
+
+/** As `poolCapacity`. */
+export function tokensPerSecond({ stepTime: { baseMs, perSequenceMs, perKvTokenMs } }: PoolEngine): number {
+  const stepMs = baseMs + SEQUENCES * (perSequenceMs + CONTEXT_TOKENS * perKvTokenMs);
+  return (SEQUENCES * 1000) / stepMs;
 }

@@ -53,20 +53,35 @@ export async function busyOf(
 }
 
 async function whyBusy(pod: Pod, { spec }: ModelServer, pages: PodPages): Promise<string | undefined> {
-  const engine = engineOfApiName(spec.inferenceEngine);
   const { name } = pod.metadata;
-  const answer = await pages.read(pod, spec.workloadPort.port, engine.metricsPath);
-  if (answer.kind === 'unreachable') return `whether pod ${name} is idle cannot be read`;
+  const requests = await requestsOf(pod, spec, pages);
+  if (requests === 'unreachable') return `whether pod ${name} is idle cannot be read`;
+  if (requests === 'silent') return `pod ${name} does not tell how many requests it has`;
+  return requests > 0 ? `pod ${name} has requests` : undefined;
+}
+
+/** Requests that an engine runs and that wait in it. */
+export async function requestsOf(
+  pod: Pod,
+  { inferenceEngine, workloadPort }: ModelServer['spec'],
+  pages: PodPages,
+): Promise<number | 'unreachable' | 'silent'> {
+  const engine = engineOfApiName(inferenceEngine);
+  const answer = await pages.read(pod, workloadPort.port, engine.metricsPath);
+  if (answer.kind === 'unreachable') return 'unreachable';
   const counts = IDLE_CONCEPTS.map((concept) => {
     const families = (engine.metrics[concept] ?? []).flatMap((family) => answer.page.get(family.name) ?? []);
     return families.flatMap((family) => (family.type === 'gauge' ? [...family.series.values()] : []));
   });
-  if (counts[0]!.length === 0) return `pod ${name} does not tell how many requests it has`;
-  return counts.flat().some((count) => count > 0) ? `pod ${name} has requests` : undefined;
+  if (counts[0]!.length === 0) return 'silent';
+  return counts.flat().reduce((sum, count) => sum + count, 0);
 }
 
 /** ModelServers whose requests pods of the target would serve. */
-function serversOf({ target, role }: PolicyUnit, { objects, workloadPods }: RestView): readonly ModelServer[] {
+export function serversOf(
+  { target, role }: PolicyUnit,
+  { objects, workloadPods }: Pick<RestView, 'objects' | 'workloadPods'>,
+): readonly ModelServer[] {
   const labels = workloadPods
     .podsOf(target)
     .map(({ metadata }) => metadata.labels ?? {})

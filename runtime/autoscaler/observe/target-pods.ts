@@ -46,3 +46,17 @@ export function replicaOf(pod: Pod, role: string | undefined): string {
   const group = role === undefined ? ofServing : labels[Labels.modelServingRoleId];
   return group ?? pod.metadata.uid ?? pod.metadata.name;
 }
+
+/** Labels by which controllers tell revisions of a template apart: of Deployments, StatefulSets, LeaderWorkerSets and ModelServings. */
+const REVISION_LABELS = [
+  'pod-template-hash',
+  'controller-revision-hash',
+  LeaderWorkerLabels.revision,
+  Labels.modelServingRevision,
+];
+
+/** Whether pods of two revisions are there, so that their controller replaces one by the other. */
+export function isRollingOut(pods: readonly Pod[]): boolean {
+  const staying = pods.filter((pod) => podState(pod) !== 'terminating');
+  return REVISION_LABELS.some((label) => new Set(staying.flatMap(({ metadata }) => metadata.labels?.[label] ?? [])).size > 1);
+}

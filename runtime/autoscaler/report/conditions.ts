@@ -34,7 +34,8 @@ export function conditionsOf(allocated: Allocated, applied: Applied): readonly C
       ? []
       : decision.units.flatMap((unit) => unit.verdicts.filter((verdict) => verdict.replicas === undefined));
   const limit = decision.units.flatMap((unit) => unit.limits).at(-1);
-  const slo = policy.hasSlo ? 'spec.slo is not acted on; metrics are' : '';
+  const isIgnored = policy.goal !== undefined && policy.spec.target.kind === 'disaggregated';
+  const slo = isIgnored ? 'spec.slo is not acted on for roles; metrics are' : '';
   const none = sleep !== undefined ? undefined : decision.units.find((unit) => unit.recommended === undefined);
   const lasting = applied.failure !== undefined && PASSING.has(applied.failure.reason) ? undefined : applied.failure;
   const failure = hold ?? lasting ?? (none && { reason: 'MetricMissing', message: withoutMetric(none) });
@@ -116,7 +117,8 @@ function ratioClaim(isViolated: boolean): Claim {
     : claim('RatioConstraintViolated', false, 'RatioKept', '');
 }
 
-function limitedBy({ rule, from, to }: Limit): [string, string] {
+/** What a rule did to a recommendation: reason, and a sentence. */
+export function limitedBy({ rule, from, to, by = '' }: Limit): [string, string] {
   switch (rule) {
     case 'bounds':
       return from > to
@@ -145,6 +147,14 @@ function limitedBy({ rule, from, to }: Limit): [string, string] {
       return ['Waking', 'requests wait for its pods'];
     case 'starting':
       return ['Starting', 'replicas of a cheaper mix start, and are ready before those go that they replace'];
+    case 'back-off':
+      return ['BackingOff', `a pool is not grown for a while: ${by}`];
+    case 'largest-step':
+      return ['LargestStep', 'the annotation kvasir.dev/largest-step lets replicas change no further at once'];
+    case 'rollout':
+      return ['RollingOut', 'nothing is scaled down while a rollout is under way'];
+    case 'budget':
+      return ['NoRoom', by];
     case 'ratio':
       return ['RatioConstraint', 'the ratio of the two roles overrode what the metrics ask for'];
   }

@@ -2,6 +2,7 @@ import type { Allocated } from '../allocate';
 import type { Applied } from '../apply/apply';
 import type { Decision, UnitDecision } from '../decide/decision';
 import type { Rest } from '../decide/observation';
+import type { MetricInput } from '../observe/metric-input';
 import type { Claim } from './conditions';
 
 /** Everything that one round did for one policy. Plain data. */
@@ -13,6 +14,8 @@ export interface ExplainedRound {
   readonly algorithm: 'default' | 'kthena';
   /** Per target or role: replicas before, what each metric asked for, each rule that changed it, and the outcome. */
   readonly units: readonly UnitDecision[];
+  /** Per target or role: what was read of each metric. */
+  readonly inputs?: readonly (readonly MetricInput[])[];
   /** Of several pools: the load, in replicas of the weakest one, what a replica of each carries of it, and the cost of the mix. */
   readonly mix?: Decision['mix'];
   /** Per target or role: who could wake it at zero, and what keeps its last replica; absent where the policy does not let it rest. */
@@ -37,6 +40,7 @@ export class ExplainRing {
       policy: policy.name,
       algorithm: policy.spec.algorithm.name,
       units: allocated.kind === 'decided' ? allocated.decision.units : [],
+      ...(allocated.kind === 'decided' && allocated.inputs && { inputs: allocated.inputs }),
       ...(allocated.kind === 'decided' && allocated.decision.mix && { mix: allocated.decision.mix }),
       ...(allocated.kind === 'decided' && policy.mayRest && { rests: allocated.rests }),
       ...(hold !== undefined && { hold }),

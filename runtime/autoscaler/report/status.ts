@@ -1,4 +1,5 @@
-import type { AutoscalingPolicyStatus, TargetScalingStatus } from '../../../src/api/autoscaling-policy';
+import { isDeepStrictEqual } from 'node:util';
+import type { AutoscalingPolicyStatus, LearnedCapacityStatus, TargetScalingStatus } from '../../../src/api/autoscaling-policy';
 import type { Condition } from '../../../src/api/meta';
 import type { Allocated } from '../allocate';
 import type { Applied } from '../apply/apply';
@@ -16,9 +17,12 @@ export function statusOf(
   const { generation } = allocated.policy.object.metadata;
   const head = { ...(generation !== undefined && { observedGeneration: generation }), conditions };
   if (allocated.kind === 'unseen') return { ...before, ...head };
-  const { decision } = allocated;
+  const { decision, learned } = allocated;
   const earlier = unitStatuses(before);
-  const units = decision.units.map((unit, i) => unitStatus(unit, i, earlier, writtenNames(applied), now));
+  const units = decision.units.map((unit, i) => ({
+    ...unitStatus(unit, i, earlier, writtenNames(applied), now),
+    ...learnedCapacity(learned?.[i], earlierOf(unit.name, i, earlier), now),
+  }));
   return { ...head, ...sectionOf(allocated.policy.spec.target, decision, units) };
 }
 
@@ -43,7 +47,7 @@ function unitStatus(
   written: ReadonlySet<string>,
   now: string,
 ): TargetScalingStatus {
-  const earlier = before.find((unit) => unit.name === name) ?? before[index];
+  const earlier = earlierOf(name, index, before);
   const lastScaleTime = written.has(name) ? now : earlier?.lastScaleTime;
   return {
     name,
@@ -52,6 +56,28 @@ function unitStatus(
     mode,
     ...(lastScaleTime !== undefined && { lastScaleTime }),
   };
+}
+
+function earlierOf(name: string, index: number, before: readonly TargetScalingStatus[]): TargetScalingStatus | undefined {
+  return before.find((unit) => unit.name === name) ?? before[index];
+}
+
+/** Most often that what was learned is written, so that a status does not change each round. */
+const CAPACITY_WRITE_MS = 5 * 60_000;
+
+function learnedCapacity(
+  learned: Omit<LearnedCapacityStatus, 'time'> | undefined,
+  earlier: TargetScalingStatus | undefined,
+  now: string,
+): Pick<TargetScalingStatus, 'learnedCapacity'> {
+  const kept = earlier?.learnedCapacity;
+  if (learned === undefined) return kept === undefined ? {} : { learnedCapacity: kept };
+  if (kept !== undefined) {
+    const { time, ...figures } = kept;
+    if (Date.parse(now) - Date.parse(time) < CAPACITY_WRITE_MS || isDeepStrictEqual(figures, learned))
+      return { learnedCapacity: kept };
+  }
+  return { learnedCapacity: { ...learned, time: now } };
 }
 
 function sectionOf(

@@ -25,7 +25,13 @@ export type MetricConcept =
   /** Gauge whose newest series lists adapters in its labels. */
   | 'loraRequests'
   /** Counter: sequences that lost their KV cache to others. */
-  | 'preemptions';
+  | 'preemptions'
+  /** Histogram whose count is that of the engine's steps. */
+  | 'steps'
+  /** Counter: requests that ended with an answer. */
+  | 'finished'
+  /** Counter: prompt tokens whose KV came from another engine or store. */
+  | 'fetchedPromptTokens';
 
 /** One name of a concept, with the releases that export it. */
 export interface MetricName {

@@ -28,6 +28,7 @@ export const sglang: Engine = {
     promptTokens: [{ name: 'sglang:prompt_tokens_total', type: 'counter' }],
     generationTokens: [{ name: 'sglang:generation_tokens_total', type: 'counter' }],
     kvCapacity: [{ name: 'sglang:max_total_num_tokens', type: 'gauge' }],
+    finished: [{ name: 'sglang:num_requests_total', type: 'counter' }],
   },
   recordings: [{ version: '0.5.23', flags: lazy(() => parseFlagTable(SGLANG_0_5_23_FLAGS)) }],
 };

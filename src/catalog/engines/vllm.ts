@@ -46,6 +46,9 @@ export const vllm: Engine = {
     kvCapacity: [{ name: 'vllm:cache_config_info', type: 'gauge' }],
     loraRequests: [{ name: 'vllm:lora_requests_info', type: 'gauge' }],
     preemptions: [{ name: 'vllm:num_preemptions_total', type: 'counter' }],
+    steps: [{ name: 'vllm:iteration_tokens_total', type: 'histogram' }],
+    finished: [{ name: 'vllm:request_success_total', type: 'counter' }],
+    fetchedPromptTokens: [{ name: 'vllm:external_prefix_cache_hits_total', type: 'counter' }],
   },
   recordings: [
     { version: '0.20.2', flags: lazy(() => parseFlagTable(VLLM_0_20_2_FLAGS)) },

@@ -25,6 +25,12 @@ describe("the autoscaler's configuration", () => {
       metricWindowMs: 60_000,
       histogramPercentile: 95,
       allowCrossNamespaceTargets: false,
+      dryRun: false,
+      drainTimeoutMs: 300_000,
+      routerApp: 'kvasir-router',
+      routerMetricsPort: 9090,
+      budgets: [],
+      prometheusServers: [],
       explainedRounds: 60,
     });
   });
@@ -35,7 +41,7 @@ describe("the autoscaler's configuration", () => {
 
   it.each(Object.entries(defaultAutoscalerConfig()))('%s is documented with its default %s', (field, value) => {
     const page = readFileSync(join(__dirname, '../../../docs/autoscaler.md'), 'utf8');
-    expect(page).toContain(`| \`${field}\` | \`${value}\` |`);
+    expect(page).toContain(`| \`${field}\` | \`${Array.isArray(value) ? '[]' : value}\` |`);
   });
 
   it('takes what is written and leaves the rest at its defaults', () => {
@@ -54,6 +60,10 @@ describe("the autoscaler's configuration", () => {
     [
       'allowCrossNamespaceTargets: maybe',
       'a.yaml: allowCrossNamespaceTargets: "maybe" is neither true nor false; write true or false [config/invalid-value]',
+    ],
+    [
+      'budgets: [{ name: prod, maxGpus: many }]',
+      'a.yaml: budgets: [{"name":"prod","maxGpus":"many"}] is wrong at 0.maxGpus: expected number; GPU pools and budgets that all policies share; beyond one of them nothing grows. [config/invalid-value]',
     ],
     ['- 1', "a.yaml: [1] is no mapping; write fields, such as 'syncPeriodMs: 15000' [config/invalid-value]"],
     [

@@ -202,9 +202,11 @@ describe('the command line', () => {
     jest.restoreAllMocks();
   });
 
-  it('says in one line that it reads no Kubernetes API', async () => {
-    expect(await autoscalerMain(['--cluster', 'kubernetes'])).toBe(2);
-    expect(stderr).toEqual(['--cluster kubernetes: this version reads manifests only; give a folder of YAML files\n']);
+  it('says in one line that there is no kubeconfig', async () => {
+    expect(await autoscalerMain(['--cluster', 'kubernetes', '--kubeconfig', '/none'])).toBe(1);
+    expect(stderr).toEqual([
+      expect.stringMatching(/^\/none: --kubeconfig: the kubeconfig cannot be used: ENOENT.* \[cluster\/kubeconfig\]\n$/),
+    ]);
   });
 
   it.each([

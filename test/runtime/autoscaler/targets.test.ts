@@ -80,11 +80,12 @@ describe('a Prometheus source', () => {
       }),
     );
     const answer = (value: string) =>
-      JSON.stringify({ status: 'success', data: { resultType: 'vector', result: [{ value: [1, value] }] } });
+      JSON.stringify({ status: 'success', data: { resultType: 'vector', result: [{ value: [Date.now() / 1000, value] }] } });
     rig.pages.byHost.set('127.0.0.9', answer('1.9'));
     await rig.round();
     expect(rig.cluster.written).toEqual([{ target: 'chat', replicas: 4 }]);
-    expect(rig.pages.asked).toEqual([`127.0.0.9/api/v1/query?query=${encodeURIComponent('sum(rate(http_requests_total[2m]))')}`]);
+    const query = new URLSearchParams({ query: 'sum(rate(http_requests_total[2m]))', lookback_delta: '120s' });
+    expect(rig.pages.asked).toEqual([`127.0.0.9/api/v1/query?${query}`]);
   });
 });
 

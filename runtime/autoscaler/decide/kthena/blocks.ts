@@ -49,7 +49,7 @@ export function decideByBlocks(
       isRatioViolated: false,
     },
     memory: {
-      [TOTAL]: count.isDecided ? withoutRawRecommendation(history, count.replicas) : history,
+      [TOTAL]: count.isDecided && spec.algorithm.name === 'kthena' ? withoutRawRecommendation(history, count.replicas) : history,
     },
   };
 }

@@ -26,6 +26,7 @@ interface Seen {
   readonly metric?: string;
   readonly rest?: Rest;
   readonly isViewStale?: boolean;
+  readonly backOff?: { readonly h100?: number; readonly l40s?: number };
 }
 
 function decideOn(seen: Seen, memory: Memory = {}, atMs = 0): Decided {
@@ -40,6 +41,9 @@ function decideOn(seen: Seen, memory: Memory = {}, atMs = 0): Decided {
       // An h100 carries three times what an l40s does.
       capacity: i === 0 ? 900 : 300,
       ...(seen.rest && { rest: seen.rest }),
+      ...(seen.backOff?.[pools[i]!.name as 'h100' | 'l40s'] !== undefined && {
+        backOff: { most: seen.backOff[pools[i]!.name as 'h100' | 'l40s']!, reason: 'no node has room' },
+      }),
     };
   };
   return decide(spec, { atMs, isViewStale: seen.isViewStale ?? false, units: [unit(0), unit(1)] }, memory);
@@ -51,6 +55,11 @@ const rules = ({ decision }: Decided): string[] => decision.units.flatMap(({ lim
 describe('several pools, sized by their common load at least cost', () => {
   it.each<[string, Seen, readonly number[]]>([
     ['what runs stays while it is on target', { current: [1, 1], h100: [30], l40s: [10] }, [1, 1]],
+    [
+      'a pool that does not start leaves its share to the next cheapest',
+      { current: [0, 4], h100: 'missing', l40s: [30, 30], unready: [0, 2], backOff: { l40s: 2 } },
+      [2, 2],
+    ],
     ['more load grows the pool that carries it for less', { current: [0, 2], h100: 'missing', l40s: [30, 30] }, [0, 6]],
     ['a pool at its maximum is helped by the dearer one', { current: [0, 8], h100: 'missing', l40s: Array(8).fill(15) }, [2, 8]],
     ['less load takes away what saves most', { current: [2, 2], h100: [10, 0], l40s: [5, 5] }, [0, 2]],
