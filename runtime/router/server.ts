@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { TlsConfig } from '../../src/config/tls-config';
 import type { Clock } from '../lib/clock';
+import { atEndOfTurn } from '../lib/end-of-turn';
 import { Http2Sessions } from './listener/http2-sessions';
 import { TlsServer } from './listener/tls-server';
 import { RequestTrace } from './observability/request-trace';
@@ -21,6 +22,8 @@ export interface ServerOptions {
   readonly isDraining: () => boolean;
   /** Longest that the head of a request may take; 0: no limit. */
   readonly requestHeadMs: number;
+  /** Longest that the end of an answer may lie unread; 0: no limit. Read for each request. */
+  readonly unreadMs: number;
   /** Absent: browsers of other origins are told nothing, and refuse. */
   readonly cors?: Cors | undefined;
   /** Absent: plain HTTP/1.1. */
@@ -51,6 +54,8 @@ export async function createRouterServer(options: ServerOptions): Promise<Server
   const ids = new RequestIds();
   const app: FastifyInstance = fastify({
     logger: false,
+    // Answers to what came before it on the connection are written at the end of the turn too, and first.
+    clientErrorHandler: (error, socket) => atEndOfTurn({ flush: () => refuseConnection(error, socket) }),
     serverFactory: (handler) => {
       const http1 = {
         keepAliveTimeout: KEEP_ALIVE_MS,
@@ -72,7 +77,6 @@ export async function createRouterServer(options: ServerOptions): Promise<Server
         'checkContinue',
         (message, response) => void options.serve(incomingOf(message, response, options, ids, () => response.writeContinue())),
       );
-      server.on('clientError', refuseConnection);
       return server;
     },
   });
@@ -109,7 +113,7 @@ function incomingOf(
   const own = ['x-request-id', trace.requestId];
   if (options.isDraining()) own.push('connection', 'close');
   if (options.cors !== undefined) own.push(...options.cors.headers(message.headers.origin));
-  return { message, answer: new ClientAnswer(response, own), trace, letBodyCome };
+  return { message, answer: new ClientAnswer(response, own, options), trace, letBodyCome };
 }
 
 function nothing(): void {}

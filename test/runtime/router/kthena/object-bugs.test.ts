@@ -130,7 +130,7 @@ describe("Bugs of Kthena's router about what it knows of a cluster, each with th
       ],
       {
         // The router gives a page five seconds of its own.
-        clock: wallClock(10),
+        clock: wallClock(4),
         beforeReady: async ({ address }) => {
           const url = `http://127.0.0.1:${address.port}`;
           answers.push((await send(url, '/healthz')).status, (await send(url, '/readyz')).status);
