@@ -162,6 +162,12 @@ project.testTask.reset('jest --ci', { receiveArgs: true });
 project.addTask('typecheck', { description: 'Type-check sources, tests and examples', exec: 'tsc -p tsconfig.test.json' });
 project.addTask('lint', { description: 'Check format and lint', exec: 'biome check --error-on-warnings .' });
 project.addTask('format', { description: 'Format and mend what can be mended', exec: 'biome check --write .' });
+// Against a real Kubernetes API: too long for each run of all tests.
+project.addTask('test:cluster', {
+  description: 'Test against a Kubernetes control plane, which is built at its first use',
+  exec: 'jest test/cluster --ci --runInBand --testPathIgnorePatterns=/node_modules/',
+  receiveArgs: true,
+});
 project.setScript('kvasir', 'node bin/kvasir.js');
 project.setScript('demo', 'node bin/kvasir.js demo');
 project.setScript('prepack', 'rm -rf dist && npm run compile');
@@ -198,6 +204,7 @@ new JsonFile(project, 'jest.config.json', {
       Object.entries(entries).map(([name, file]) => [`^${name.replace('.', 'kvasir')}$`, `<rootDir>/${file}.ts`]),
     ),
     modulePathIgnorePatterns: ['<rootDir>/dist/'],
+    testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/cluster/'],
     testTimeout: 30_000,
   },
 });

@@ -33,7 +33,7 @@ const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   pino: ['runtime'],
   'prom-client': ['runtime'],
   commander: ['runtime'],
-  '@kubernetes/client-node': ['runtime/cluster/kubernetes.ts'],
+  '@kubernetes/client-node': ['runtime/cluster/kubernetes/kubeconfig-credentials.ts'],
   esbuild: ['images'],
 };
 

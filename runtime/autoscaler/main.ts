@@ -1,15 +1,15 @@
 import { Command } from 'commander';
 import { defaultAutoscalerConfig, parseAutoscalerConfig } from '../../src/config/autoscaler-config';
-import { openManifestCluster } from '../cluster/manifests';
+import { addClusterOptions, type ClusterFlags, openCluster } from '../cluster/open-cluster';
 import { formatAddress, parseListenAddress } from '../lib/http-listen';
 import { exitWith, runImage, untilSignal } from '../lib/image-program';
-import { createLogger, logFindings } from '../lib/logger';
+import { createLogger } from '../lib/logger';
 import { readConfig } from '../lib/read-config';
 import { wallClock } from '../lib/wall-clock';
 import { startAutoscaler } from './autoscaler';
+import { WATCHED_OBJECTS } from './watched-objects';
 
-interface Flags {
-  readonly cluster: string;
+interface Flags extends ClusterFlags {
   readonly metricsListen: string;
   readonly debugListen: string;
   readonly config?: string;
@@ -17,9 +17,8 @@ interface Flags {
 
 /** The autoscaler's command line. @param argv arguments after the program's name. @returns the exit status, as `runImage` says. */
 export function autoscalerMain(argv: readonly string[]): Promise<number> {
-  const program = new Command('autoscaler')
+  const program = addClusterOptions(new Command('autoscaler'))
     .description('Scales workloads by the metrics of their pods, as AutoscalingPolicy objects say.')
-    .requiredOption('--cluster <source>', 'a folder or file of manifests, or `kubernetes`')
     .option('--metrics-listen <host:port>', 'address of /metrics, /healthz and /readyz', '127.0.0.1:9091')
     .option('--debug-listen <host:port>', 'address of /debug/explain, which has no authentication', '127.0.0.1:15001')
     .option('--config <file>', 'autoscaler configuration file');
@@ -34,7 +33,7 @@ async function run(flags: Flags): Promise<void> {
   const config = flags.config === undefined ? defaultAutoscalerConfig() : readConfig(flags.config, parseAutoscalerConfig);
   const log = createLogger('autoscaler');
   const clock = wallClock();
-  const cluster = await openManifestCluster({ paths: [flags.cluster], clock, watch: true, onFinding: logFindings(log) });
+  const cluster = await openCluster(flags, { component: 'kvasir-autoscaler', watch: WATCHED_OBJECTS, clock, log });
   try {
     const autoscaler = await startAutoscaler({ cluster, clock, config, ...addresses, log, processMetrics: true });
     const ended = untilSignal(

@@ -11,17 +11,18 @@ import { FILE_PODS, FilePods } from './manifests/file-pods';
 import { ManifestApplier } from './manifests/manifest-applier';
 import { ManifestFiles } from './manifests/manifest-files';
 import { ObjectStore } from './manifests/object-store';
-import { ObjectsView } from './manifests/objects-view';
 import { PodSupervisor } from './manifests/pod-supervisor';
 import { ReconcileQueue } from './manifests/reconcile-queue';
 import { ScaleAccess } from './manifests/scale-access';
-import { SecretsView } from './manifests/secrets-view';
 import { StatusWriter } from './manifests/status-writer';
 import { WakeAccess } from './manifests/wake-access';
-import { WakeLeases } from './manifests/wake-leases';
 import { WorkloadControllers } from './manifests/workload-controllers';
-import { WorkloadPods } from './manifests/workload-pods';
 import type { PodRunner } from './pod-runner';
+import { ObjectsView } from './views/objects-view';
+import { SecretsView } from './views/secrets-view';
+import { SleepersView } from './views/sleepers-view';
+import { WakeRequestsView } from './views/wake-requests-view';
+import { WorkloadPods } from './views/workload-pods';
 
 export interface ManifestClusterOptions {
   /** Files, and folders whose *.yaml, *.yml and *.json are read at any depth. */
@@ -73,11 +74,14 @@ const ENGINES = 'engines';
 export async function openManifestCluster(options: ManifestClusterOptions): Promise<ManifestCluster> {
   const { clock, runner } = options;
   const store = new ObjectStore(clock);
-  const objects = new ObjectsView(store);
+  let isSynced = false;
+  // The store is the source of truth itself, so the view is never old.
+  const objects = new ObjectsView(store, () => ({ isSynced, ageMs: 0 }));
   const events = new EventRing(clock);
   const status = new StatusWriter(store, admitWrite);
   const workloadPods = new WorkloadPods(store);
-  const wakeLeases = new WakeLeases(store);
+  const wake = new WakeAccess(store, clock, new SleepersView(store, workloadPods));
+  const wakeRequests = new WakeRequestsView(store, (namespace, uid) => wake.read(namespace, uid));
   const queue = new ReconcileQueue(reconcile, () => tellSettled());
   const supervisor =
     runner === undefined
@@ -155,13 +159,13 @@ export async function openManifestCluster(options: ManifestClusterOptions): Prom
   const watcher = options.watch === true ? new PathWatcher(options.paths, () => void refresh().catch(reportFailure)) : undefined;
   await watcher?.start();
   await refresh();
-  objects.markSynced();
+  isSynced = true;
 
   return {
     objects,
     secrets: new SecretsView(store),
-    wake: new WakeAccess(store, clock, workloadPods),
-    wakeRequests: wakeLeases,
+    wake,
+    wakeRequests,
     workloadPods,
     scaling: new ScaleAccess(store, admitWrite),
     status,
@@ -192,7 +196,7 @@ export async function openManifestCluster(options: ManifestClusterOptions): Prom
     await reading;
     unlisten();
     objects.close();
-    wakeLeases.close();
+    wakeRequests.close();
     tellSettled();
   }
 }

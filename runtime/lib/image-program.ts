@@ -8,7 +8,7 @@ import { onShutdownSignal } from './shutdown';
  * @param argv arguments after the program's name.
  * @returns the exit status: 0 after a shutdown by signal, 1 when nothing could run, 2 for a wrong command line.
  */
-export async function runImage<Flags extends { readonly cluster: string }>(
+export async function runImage<Flags>(
   program: Command,
   argv: readonly string[],
   run: (flags: Flags) => Promise<void>,
@@ -21,12 +21,8 @@ export async function runImage<Flags extends { readonly cluster: string }>(
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     throw error;
   }
-  const flags = program.opts<Flags>();
-  if (flags.cluster === 'kubernetes') {
-    return complain('--cluster kubernetes: this version reads manifests only; give a folder of YAML files', 2);
-  }
   try {
-    await run(flags);
+    await run(program.opts() as Flags);
     return 0;
   } catch (error) {
     if (error instanceof KvasirError) return complain(error.message, 1);

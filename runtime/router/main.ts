@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { environmentFindings, environmentRouterConfig, routerConfigReader } from '../../src/config/kthena-environment';
-import { openManifestCluster } from '../cluster/manifests';
+import { addClusterOptions, type ClusterFlags, openCluster } from '../cluster/open-cluster';
 import { formatAddress, parseListenAddress } from '../lib/http-listen';
 import { exitWith, runImage, untilSignal } from '../lib/image-program';
 import { createLogger, logFindings } from '../lib/logger';
@@ -9,9 +9,9 @@ import { readConfig } from '../lib/read-config';
 import { wallClock } from '../lib/wall-clock';
 import { ConfigFile } from './config-file';
 import { startRouter } from './router';
+import { watchedObjects } from './watched-objects';
 
-interface Flags {
-  readonly cluster: string;
+interface Flags extends ClusterFlags {
   readonly listen: string;
   readonly metricsListen: string;
   readonly debugListen: string;
@@ -20,9 +20,8 @@ interface Flags {
 
 /** The router's command line. @param argv arguments after the program's name. @returns the exit status, as `runImage` says. */
 export function routerMain(argv: readonly string[]): Promise<number> {
-  const program = new Command('router')
+  const program = addClusterOptions(new Command('router'))
     .description('Routes OpenAI-compatible requests to the pods of a cluster.')
-    .requiredOption('--cluster <source>', 'a folder or file of manifests, or `kubernetes`')
     .option('--listen <host:port>', 'address for inference requests', '127.0.0.1:8080')
     .option('--metrics-listen <host:port>', 'address of /metrics', ':9090')
     .option('--debug-listen <host:port>', 'address of /debug, which has no authentication', '127.0.0.1:15000')
@@ -41,7 +40,7 @@ async function run(flags: Flags): Promise<void> {
   const log = createLogger('router');
   environmentFindings(process.env).forEach(logFindings(log));
   const clock = wallClock();
-  const cluster = await openManifestCluster({ paths: [flags.cluster], clock, watch: true, onFinding: logFindings(log) });
+  const cluster = await openCluster(flags, { component: 'kvasir-router', watch: watchedObjects(config), clock, log });
   try {
     const router = await startRouter({ cluster, clock, random: systemRandom, config, ...addresses, log, processMetrics: true });
     const file =

@@ -20,8 +20,8 @@ export const WORKLOAD_KINDS = [
 
 /** The workload kind of `object`; undefined for any other kind or group. */
 export function workloadKindOf(object: KubeObject): WorkloadKind | undefined {
-  const [group] = object.apiVersion.split('/');
-  return WORKLOAD_KINDS.find((known) => known.group === group && known.kind === object.kind)?.kind;
+  const named = WORKLOAD_KINDS.find(({ kind }) => kind === object.kind);
+  return named !== undefined && object.apiVersion.split('/')[0] === named.group ? named.kind : undefined;
 }
 
 /**

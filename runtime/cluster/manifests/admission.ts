@@ -4,8 +4,8 @@ import { apiKindOf } from '../../../src/api/kinds';
 import { describeObject, type KubeObject, selects } from '../../../src/api/meta';
 import type { Pod } from '../../../src/api/pod';
 import { type Finding, findingLine } from '../../../src/errors';
+import { kindKeyOf, refOf } from '../object-source';
 import { isLeaderWorkerKind, leaderWorkerProblem } from './leader-worker-admission';
-import { kindKeyOf, refOf } from './object-store';
 import { asGivenPod, isGivenPod } from './pod-status';
 
 export type Admitted =

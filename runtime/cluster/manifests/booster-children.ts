@@ -5,7 +5,7 @@ import type { Finding } from '../../../src/errors';
 import { boosterChildren, expandModelBooster } from '../../../src/expand/expand-model-booster';
 import { WORKLOAD_GROUP } from '../../../src/labels';
 import type { ManifestObject } from '../../../src/read-manifests';
-import { refKeyOf, refOf } from './object-store';
+import { refKeyOf, refOf } from '../object-source';
 
 /**
  * Stands for Kthena's ModelBooster controller: adds what it makes of each booster, as if the booster's own file said it. A booster whose

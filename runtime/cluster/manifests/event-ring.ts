@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../src/api/meta';
 import type { Clock } from '../../lib/clock';
 import type { Events } from '../cluster';
-import { timestamp } from './object-store';
+import { timestamp } from '../object-source';
 
 /** One Kubernetes Event; repeats of it are counted, not listed. */
 export interface NotedEvent {

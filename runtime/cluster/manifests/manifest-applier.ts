@@ -6,10 +6,11 @@ import type { CheckedObject } from '../../../src/checks/object-set';
 import { checkReferences } from '../../../src/checks/references';
 import type { Finding } from '../../../src/errors';
 import type { ManifestObject } from '../../../src/read-manifests';
+import { type ObjectRef, refKeyOf, refOf } from '../object-source';
 import { admit } from './admission';
 import { BoosterChildren } from './booster-children';
 import type { FilePods } from './file-pods';
-import { type ObjectRef, type ObjectStore, refKeyOf, refOf } from './object-store';
+import type { ObjectStore } from './object-store';
 import { isGivenPod } from './pod-status';
 
 interface Applied {

@@ -3,42 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { deepFreeze } from '../../../src/api/deep-freeze';
 import { type KubeObject, keyOf, type ObjectMeta } from '../../../src/api/meta';
 import type { Clock } from '../../lib/clock';
-
-/** Which object is meant. The version of an API group does not matter for that. */
-export interface ObjectRef {
-  readonly group: string;
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-}
-
-export function groupOf(apiVersion: string): string {
-  const slash = apiVersion.indexOf('/');
-  return slash === -1 ? '' : apiVersion.slice(0, slash);
-}
-
-export function refOf(object: KubeObject): ObjectRef {
-  const { namespace = 'default', name } = object.metadata;
-  return { group: groupOf(object.apiVersion), kind: object.kind, namespace, name };
-}
-
-/** `group/Kind`, the key of a kind. */
-export function kindKeyOf({ group, kind }: Pick<ObjectRef, 'group' | 'kind'>): string {
-  return `${group}/${kind}`;
-}
-
-/** `group/Kind/namespace/name`. */
-export function refKeyOf(ref: ObjectRef): string {
-  return `${ref.group}/${ref.kind}/${ref.namespace}/${ref.name}`;
-}
-
-export type StoreListener = (object: KubeObject, change: 'put' | 'removed') => void;
+import { kindKeyOf, type ObjectRef, type ObjectSource, refKeyOf, refOf, type StoreListener, timestamp } from '../object-source';
 
 /**
  * Objects with the bookkeeping that an API server does: uid, resourceVersion, generation, creationTimestamp. Values are frozen; a
  * change is a new value. Listeners are told at once, inside the write.
  */
-export class ObjectStore {
+export class ObjectStore implements ObjectSource {
   private readonly kinds = new Map<string, Map<string, KubeObject>>();
   private readonly incarnations = new Map<string, number>();
   private readonly listeners = new Set<StoreListener>();
@@ -133,11 +104,6 @@ export class ObjectStore {
     for (const listener of this.listeners) listener(stored, 'put');
     return stored;
   }
-}
-
-/** RFC 3339 with whole seconds, as Kubernetes writes times. */
-export function timestamp(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
 function contentOf(object: KubeObject): object {

@@ -4,8 +4,9 @@ import type { Pod } from '../../../src/api/pod';
 import type { EnginePlan } from '../../../src/expand/engine-plan';
 import type { Clock } from '../../lib/clock';
 import type { Events } from '../cluster';
+import { refOf, timestamp } from '../object-source';
 import type { PodRunner, RunningPod } from '../pod-runner';
-import { type ObjectStore, refOf, timestamp } from './object-store';
+import type { ObjectStore } from './object-store';
 import { type PodFacts, podStatus, withPortMap } from './pod-status';
 
 // As the kubelet: the first restart at once, then 10 s doubling to 5 min, forgotten after 10 min of running.

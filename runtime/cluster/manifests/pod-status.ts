@@ -1,6 +1,6 @@
 import type { Pod, PodStatus } from '../../../src/api/pod';
 import { Annotations } from '../../../src/labels';
-import { timestamp } from './object-store';
+import { timestamp } from '../object-source';
 
 /** Where a supervised pod is in its life. */
 export type PodStage =

@@ -6,7 +6,8 @@ import {
   type DisaggregatedSet,
   LeaderWorkerLabels,
 } from '../../../src/expand/leader-worker-workload';
-import { groupOf, type ObjectRef, type ObjectStore } from './object-store';
+import { groupOf, type ObjectRef } from '../object-source';
+import type { ObjectStore } from './object-store';
 
 const KIND = 'DisaggregatedSetRoleScaler';
 

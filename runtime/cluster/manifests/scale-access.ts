@@ -1,9 +1,10 @@
 import { describeObject, type KubeObject } from '../../../src/api/meta';
 import { DisaggregatedLabels, LeaderWorkerLabels } from '../../../src/expand/leader-worker-workload';
 import { Labels, WORKLOAD_GROUP } from '../../../src/labels';
+import { groupOf } from '../object-source';
 import type { ReadOutcome, WriteOutcome } from '../outcome';
 import type { Scale, Scaling, TargetRef } from '../scaling';
-import { groupOf, type ObjectStore } from './object-store';
+import type { ObjectStore } from './object-store';
 import { scaledRole } from './role-scalers';
 
 /** Kinds with a `/scale` subresource, as `group/Kind`. */

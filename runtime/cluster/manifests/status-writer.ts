@@ -1,8 +1,9 @@
 import type { KubeObject } from '../../../src/api/meta';
 import type { Pods, Status } from '../cluster';
+import { refOf } from '../object-source';
 import type { Kind, KindMap } from '../objects';
 import type { WriteOutcome } from '../outcome';
-import { type ObjectStore, refOf } from './object-store';
+import type { ObjectStore } from './object-store';
 
 /**
  * Status of objects and annotations of pods. Both name the object by uid and take no version: each has one writer, which is

@@ -9,8 +9,8 @@ import type { DisaggregatedSet, LeaderWorkerSet } from '../../../src/expand/lead
 import { isUnitReady, type PodUnit, unitsBy } from '../../../src/expand/victims';
 import { type AppsWorkload, countOf } from '../../../src/expand/workload-plan';
 import { Labels } from '../../../src/labels';
+import { timestamp } from '../object-source';
 import { type ConditionFacts, disaggregatedStatus, leaderWorkerStatus } from './leader-worker-status';
-import { timestamp } from './object-store';
 
 /** Status of a workload as its controller writes it, complete. @param pods all that belong to it, those being deleted included. */
 export function workloadStatus(workload: KubeObject, pods: readonly Pod[], nowMs: number): object {

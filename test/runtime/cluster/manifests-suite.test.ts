@@ -1,5 +1,5 @@
 import { FakePodRunner } from '../../helpers/fake-pod-runner';
-import { ManifestFolder } from '../../helpers/manifest-folder';
+import { ManifestFolder, turns } from '../../helpers/manifest-folder';
 import { describeClusterSource } from './cluster-suite';
 
 describeClusterSource({
@@ -11,6 +11,7 @@ describeClusterSource({
     return {
       cluster,
       clock: folder.clock,
+      settled: () => turns(),
       put: (...changed) => folder.put(...changed),
       remove: (...gone) => folder.remove(...gone),
       close: () => folder.close(),

@@ -28,7 +28,12 @@ describe('the router’s command line', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it.each([
-    [['--cluster', 'kubernetes'], 2, /^--cluster kubernetes: this version reads manifests only; .*\n$/],
+    [
+      ['--cluster', 'kubernetes', '--kubeconfig', '/none'],
+      1,
+      /^\/none: --kubeconfig: the kubeconfig cannot be used: ENOENT.*\n$/,
+    ],
+    [['--cluster', '.', '--context', 'x'], 1, /^--context: is for a Kubernetes API, .* \[cluster\/flags\]\n$/],
     [['--cluster', '.', '--listen', 'nowhere'], 1, /^--listen: "nowhere" is no address to listen on; write host:port, .*\n$/],
     [['--cluster', '.', '--config', '/none.yaml'], 1, /^\/none\.yaml: --config: cannot be read \(ENOENT\); .*\n$/],
     [[], 2, /--cluster/],

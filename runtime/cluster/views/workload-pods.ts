@@ -1,9 +1,9 @@
 import type { KubeObject } from '../../../src/api/meta';
 import type { Pod } from '../../../src/api/pod';
 import { expandWorkload } from '../../../src/expand/expand-workload';
+import { groupOf, type ObjectSource } from '../object-source';
 import type { TargetRef } from '../scaling';
 import type { Workloads } from '../workloads';
-import { groupOf, type ObjectStore } from './object-store';
 
 interface Scalable extends KubeObject {
   readonly spec?: {
@@ -18,14 +18,14 @@ export interface PlannedPods {
   readonly isAsleep: boolean;
 }
 
-/** What the workloads in the store would run; each stored value is expanded once. */
+/** What the workloads of a source would run; each stored value is expanded once. */
 export class WorkloadPods implements Workloads {
   private readonly known = new WeakMap<KubeObject, PlannedPods>();
 
-  constructor(private readonly store: ObjectStore) {}
+  constructor(private readonly source: ObjectSource) {}
 
   podsOf({ apiVersion, kind, namespace, name }: TargetRef): readonly Pod[] {
-    const object = this.store.get({ group: groupOf(apiVersion), kind, namespace, name });
+    const object = this.source.get({ group: groupOf(apiVersion), kind, namespace, name });
     return object === undefined ? [] : this.plannedOf(object).pods;
   }
 

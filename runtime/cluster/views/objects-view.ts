@@ -1,23 +1,25 @@
 import { type KubeObject, keyOf } from '../../../src/api/meta';
 import { GROUP_OF_KIND } from '../kinds';
+import { kindKeyOf, type ObjectSource, refOf } from '../object-source';
 import type { Freshness, Kind, KindMap, ObjectQuery, Objects } from '../objects';
-import { kindKeyOf, type ObjectStore, refOf } from './object-store';
 
 interface Subscription {
   readonly listener: (keys: ReadonlySet<string>) => void;
   pending: Set<string>;
 }
 
-/** The store as images read it. The store is the source of truth itself, so the view is never older than 0 ms. */
+/** The objects of a source as images read them. */
 export class ObjectsView implements Objects {
   private readonly lists = new Map<Kind, readonly KubeObject[]>();
   private readonly subscriptions = new Map<string, Set<Subscription>>();
   private delivery: NodeJS.Immediate | undefined;
-  private isSynced = false;
   private readonly unlisten: () => void;
 
-  constructor(private readonly store: ObjectStore) {
-    this.unlisten = store.listen((object) => this.note(object));
+  constructor(
+    private readonly source: ObjectSource,
+    private readonly freshnessOf: (kind: Kind) => Freshness,
+  ) {
+    this.unlisten = source.listen((object) => this.note(object));
   }
 
   list<K extends Kind>(kind: K, query: ObjectQuery = {}): readonly KindMap[K][] {
@@ -33,7 +35,7 @@ export class ObjectsView implements Objects {
   }
 
   get<K extends Kind>(kind: K, namespace: string, name: string): KindMap[K] | undefined {
-    return this.store.get({ group: GROUP_OF_KIND[kind], kind, namespace, name }) as KindMap[K] | undefined;
+    return this.source.get({ group: GROUP_OF_KIND[kind], kind, namespace, name }) as KindMap[K] | undefined;
   }
 
   changed(kind: Kind, listener: (keys: ReadonlySet<string>) => void): () => void {
@@ -47,13 +49,8 @@ export class ObjectsView implements Objects {
     };
   }
 
-  freshness(_kind: Kind): Freshness {
-    return { isSynced: this.isSynced, ageMs: 0 };
-  }
-
-  /** The first full read of the manifests is in the store. */
-  markSynced(): void {
-    this.isSynced = true;
+  freshness(kind: Kind): Freshness {
+    return this.freshnessOf(kind);
   }
 
   close(): void {
@@ -65,7 +62,7 @@ export class ObjectsView implements Objects {
   private listAll<K extends Kind>(kind: K): readonly KindMap[K][] {
     let list = this.lists.get(kind);
     if (list === undefined) {
-      list = Object.freeze([...this.store.list({ group: GROUP_OF_KIND[kind], kind })]);
+      list = Object.freeze([...this.source.list({ group: GROUP_OF_KIND[kind], kind })]);
       this.lists.set(kind, list);
     }
     return list as readonly KindMap[K][];

@@ -1,5 +1,5 @@
 import { ObjectStore } from '../../../../runtime/cluster/manifests/object-store';
-import { SecretsView } from '../../../../runtime/cluster/manifests/secrets-view';
+import { SecretsView } from '../../../../runtime/cluster/views/secrets-view';
 import { VirtualClock } from '../../../../runtime/lib/virtual-clock';
 import type { KubeObject } from '../../../../src/api/meta';
 import { turns } from '../../../helpers/manifest-folder';

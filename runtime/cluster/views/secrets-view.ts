@@ -1,19 +1,19 @@
 import { type KubeObject, keyOf } from '../../../src/api/meta';
 import type { Secrets } from '../cluster';
-import type { ObjectStore } from './object-store';
+import type { ObjectSource } from '../object-source';
 
 interface Secret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
   readonly stringData?: Readonly<Record<string, string>>;
 }
 
-/** Secrets of the manifests. `stringData` wins over `data`, as in the API server. */
+/** The Secrets of a source. `stringData`, which only manifests have, wins over `data`, as in the API server. */
 export class SecretsView implements Secrets {
-  constructor(private readonly store: ObjectStore) {}
+  constructor(private readonly source: ObjectSource) {}
 
   byLabel(key: string, value: string): ReadonlyMap<string, Readonly<Record<string, Buffer>>> {
     const found = new Map<string, Readonly<Record<string, Buffer>>>();
-    for (const object of this.store.list({ group: '', kind: 'Secret' })) {
+    for (const object of this.source.list({ group: '', kind: 'Secret' })) {
       if (object.metadata.labels?.[key] === value) found.set(keyOf(object), decoded(object));
     }
     return found;
@@ -21,7 +21,7 @@ export class SecretsView implements Secrets {
 
   changed(listener: () => void): () => void {
     let delivery: NodeJS.Immediate | undefined;
-    const unlisten = this.store.listen((object) => {
+    const unlisten = this.source.listen((object) => {
       if (object.kind !== 'Secret' || object.apiVersion !== 'v1') return;
       delivery ??= setImmediate(() => {
         delivery = undefined;
