@@ -47,6 +47,8 @@ export const Annotations = {
   drain: 'kvasir.dev/drain',
   /** On a pod: since when (RFC 3339) the autoscaler drains it, before its workload goes to zero replicas. */
   drainedAt: 'kvasir.dev/drained-at',
+  /** On a policy: `kvasir` has Kvasir's autoscaler act on it where Kthena's runs too; any other value leaves it to somebody else. */
+  autoscalerClass: 'kvasir.dev/autoscaler-class',
   /** On a policy: `true` stops the autoscaler from acting on it. */
   pause: 'kvasir.dev/pause',
   /** On a policy: `true` computes and reports, and writes no scale. */

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../src/api/meta';
+import { Annotations } from '../../src/labels';
 import type { TargetRef } from '../cluster/scaling';
 import type { Decision } from './decide/decision';
 import type { Rest } from './decide/observation';
@@ -58,14 +58,15 @@ export type Allocated =
 
 /** Who else scales objects of the cluster. */
 export interface ForeignScaler {
-  /** `HorizontalPodAutoscaler namespace/name`. */
+  /** `Kind namespace/name`. */
   readonly name: string;
-  readonly target: Pick<TargetRef, 'kind' | 'namespace' | 'name'>;
+  /** `every policy`: Kthena's own autoscaler, which acts on the same policies. */
+  readonly target: Pick<TargetRef, 'kind' | 'namespace' | 'name'> | 'every policy';
 }
 
 /**
  * Settles over all policies at once who may write what: of several policies on one target the oldest acts, and nobody acts on a target
- * that a HorizontalPodAutoscaler scales. What is left is bent to what policies share. `policies` are all of them, in order of precedence, and `recommended` is of some or all. Pure.
+ * that another controller scales. What is left is bent to what policies share. `policies` are all of them, in order of precedence, and `recommended` is of some or all. Pure.
  */
 export function allocate(
   recommended: readonly Recommended[],
@@ -124,10 +125,18 @@ function conflict({ owner, target }: { readonly owner: Policy; readonly target: 
 }
 
 function heldByForeign(policy: Policy, foreign: readonly ForeignScaler[]): Hold | undefined {
+  const other = policy.isChosen ? undefined : foreign.find(({ target }) => target === 'every policy');
+  if (other !== undefined) {
+    const message = `${other.name} runs Kthena's autoscaler, which acts on the same policies; give it --controllers=*,-autoscaler, or the policy the annotation ${Annotations.autoscalerClass}: kvasir where it does not see it`;
+    return { reason: 'ForeignController', message };
+  }
   for (const { target } of policy.units) {
     const scaler = foreign.find(
       (other) =>
-        other.target.kind === target.kind && other.target.namespace === target.namespace && other.target.name === target.name,
+        other.target !== 'every policy' &&
+        other.target.kind === target.kind &&
+        other.target.namespace === target.namespace &&
+        other.target.name === target.name,
     );
     if (scaler === undefined) continue;
     const message = `${scaler.name} scales ${target.kind} ${target.namespace}/${target.name}; delete one of the two`;
@@ -165,15 +174,4 @@ function writesOf({ policy, decision, handles }: Extract<Recommended, { kind: 'd
 
 function identityOf({ uid, version }: TargetHandle): Pick<TargetHandle, 'uid' | 'version'> {
   return { uid, version };
-}
-
-/** The scaler that a HorizontalPodAutoscaler is; undefined when it names no target. */
-export function foreignScalerOf(object: KubeObject): ForeignScaler | undefined {
-  const { spec } = object as KubeObject & {
-    readonly spec?: { readonly scaleTargetRef?: { readonly kind?: string; readonly name?: string } };
-  };
-  const { kind, name } = spec?.scaleTargetRef ?? {};
-  if (kind === undefined || name === undefined) return undefined;
-  const namespace = object.metadata.namespace ?? 'default';
-  return { name: `${object.kind} ${namespace}/${object.metadata.name}`, target: { kind, namespace, name } };
 }

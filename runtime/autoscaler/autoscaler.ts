@@ -5,12 +5,13 @@ import type { ListenAddress } from '../lib/http-listen';
 import type { Logger } from '../lib/logger';
 import { Metrics } from '../lib/metrics';
 import { startMetricsServer } from '../lib/metrics-server';
-import { type ForeignScaler, foreignScalerOf } from './allocate';
+import type { ForeignScaler } from './allocate';
 import { Drain } from './apply/drain';
 import { Room } from './limits/room';
 import { Memories } from './memories';
 import { CapacityBook } from './observe/capacity-book';
 import { CAPACITY_FAMILIES } from './observe/engine-window';
+import { foreignScalers } from './observe/foreign-scalers';
 import { HttpReader } from './observe/http-reader';
 import { PageArchive } from './observe/page-archive';
 import { PodPages } from './observe/pod-pages';
@@ -216,7 +217,7 @@ class Loop {
   }
 
   private foreign(): readonly ForeignScaler[] {
-    return this.options.cluster.objects.list('HorizontalPodAutoscaler').flatMap((object) => foreignScalerOf(object) ?? []);
+    return foreignScalers(this.options.cluster.objects);
   }
 
   /** @returns false when there was nothing to look at yet, or another process is the leader. */

@@ -36,6 +36,8 @@ export interface Policy {
   readonly name: string;
   readonly spec: PolicySpec;
   readonly units: readonly PolicyUnit[];
+  /** It says that this autoscaler is the one that acts on it, whoever else might. */
+  readonly isChosen: boolean;
   readonly isPaused: boolean;
   readonly isRecommendOnly: boolean;
   /** Replicas for times of the week. */

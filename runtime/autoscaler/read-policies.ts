@@ -32,7 +32,7 @@ export interface ReadPolicies {
 export function readPolicies(
   policies: readonly AutoscalingPolicy[],
   bindings: readonly AutoscalingPolicyBinding[],
-  config: Pick<AutoscalerConfig, 'algorithm' | 'allowCrossNamespaceTargets'>,
+  config: Pick<AutoscalerConfig, 'algorithm' | 'allowCrossNamespaceTargets' | 'metricWindowMs'>,
 ): ReadPolicies {
   const byKey = new Map(policies.map((policy) => [keyOf(policy), policy]));
   const results = [
@@ -58,9 +58,12 @@ function hasTarget({ spec }: { readonly spec: Spec }): boolean {
 }
 
 function isOurs({ metadata }: Policy['object']): boolean {
-  const owner = metadata.labels?.[Labels.class];
-  return owner === undefined || owner === 'kvasir';
+  const owners = [metadata.labels?.[Labels.class], metadata.annotations?.[Annotations.autoscalerClass]];
+  return owners.every((owner) => owner === undefined || owner === OUR_CLASS);
 }
+
+/** Value of the class label, and of the annotation, of what is this autoscaler's. */
+const OUR_CLASS = 'kvasir';
 
 function byAge(a: Policy, b: Policy): number {
   const made = (policy: Policy): string => policy.object.metadata.creationTimestamp ?? '';
@@ -79,7 +82,7 @@ function readOne(
   object: Policy['object'],
   policy: AutoscalingPolicy,
   spec: AutoscalingPolicySpec,
-  config: Pick<AutoscalerConfig, 'algorithm' | 'allowCrossNamespaceTargets'>,
+  config: Pick<AutoscalerConfig, 'algorithm' | 'allowCrossNamespaceTargets' | 'metricWindowMs'>,
 ): Policy | UnusablePolicy {
   const { namespace = 'default', generation } = object.metadata;
   const annotations = { ...policy.metadata.annotations, ...object.metadata.annotations };
@@ -123,9 +126,11 @@ function readOne(
       algorithm: asked === 'kthena' ? kthenaAlgorithm : defaultAlgorithm,
       tolerance: spec.tolerancePercent / 100,
       behavior: readBehavior(spec.behavior),
+      metricWindowMs: asked === 'default' ? config.metricWindowMs : 0,
       target: target.kind === 'heterogeneous' && strategy === 'blocks' ? { ...target, strategy } : target,
     },
     units: targets.units,
+    isChosen: annotations[Annotations.autoscalerClass] === OUR_CLASS,
     isPaused: annotations[Annotations.pause] === 'true',
     isRecommendOnly: annotations[Annotations.recommendOnly] === 'true',
     schedules: asked === 'default' ? (spec.schedules ?? []) : [],

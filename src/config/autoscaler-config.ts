@@ -31,7 +31,11 @@ export const autoscalerConfigSchema = Type.Object(
       minimum: 1,
       maximum: 1024,
     }),
-    metricWindowMs: milliseconds('Span over which counters become rates and histograms become quantiles.', 60_000, 1000),
+    metricWindowMs: milliseconds(
+      'Span over which counters become rates, histograms become quantiles, and loads are compared to tell a change from chance.',
+      60_000,
+      1000,
+    ),
     histogramPercentile: Type.Integer({
       description: 'Percentile that a histogram is read at.',
       default: 95,

@@ -55,6 +55,8 @@ export class AutoscalerRig {
   readonly decisions: ExplainedRound[] = [];
   /** What the pods have besides a name and an address. */
   podTemplate: Partial<Pod> = {};
+  /** Lets time pass until the next round. */
+  pass: (ms: number) => void | Promise<void> = (ms) => this.clock.advance(ms);
   private running: RunningAutoscaler | undefined;
 
   private constructor(
@@ -98,7 +100,7 @@ export class AutoscalerRig {
       this.running = await startAutoscaler({ cluster, clock, config, log: silentLogger(), onDecision });
       await this.running.whenFirstRound();
     } else {
-      this.clock.advance(this.config.syncPeriodMs);
+      await this.pass(this.config.syncPeriodMs);
     }
     for (let i = 0; i < 2000 && this.decisions.length < before + wanted; i++) await setImmediate();
     for (let i = 0; i < 3; i++) await setImmediate();

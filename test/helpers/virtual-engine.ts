@@ -1,34 +1,30 @@
-import { seededRandom } from '../../runtime/lib/random';
-import type { VirtualClock } from '../../runtime/lib/virtual-clock';
+import type { Clock } from '../../runtime/lib/clock';
 import { EngineCore } from '../../runtime/simulator/engine-core';
+import type { EngineRequest } from '../../runtime/simulator/engine-request';
+import { Exposition, Histogram } from '../../runtime/simulator/metrics/exposition';
 import type { StepTime } from '../../src/catalog/step-time';
 
-/** Requests on the mean; lengths are exponential. */
-export interface VirtualTraffic {
-  /** Per second, at a time of the clock. */
-  readonly rate: (atMs: number) => number;
-  readonly promptTokens: number;
-  readonly outputTokens: number;
-}
+/** Upper bounds in seconds, as a vLLM page has them. */
+const FIRST_TOKEN = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560,
+];
+const PER_TOKEN = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80];
 
-/** An engine core in virtual time under Poisson arrivals, with the families of vLLM's metrics page that capacity is learned from. */
+const OWN = 'engine="0",model_name="m"';
+
+/** An engine core in virtual time, with the families of vLLM's metrics page that an autoscaler reads. */
 export class VirtualEngine {
-  traffic: VirtualTraffic;
   private readonly core: EngineCore;
+  private readonly firstToken = new Histogram(FIRST_TOKEN);
+  private readonly interToken = new Histogram(PER_TOKEN);
   private steps = 0;
-  private decodeTokens = 0;
-  private decodeMs = 0;
-  private readonly random;
   private requests = 0;
 
   constructor(
-    private readonly clock: VirtualClock,
+    private readonly clock: Clock,
     stepTime: StepTime,
-    traffic: VirtualTraffic,
-    seed: number,
+    { strides = false }: { readonly strides?: boolean } = {},
   ) {
-    this.traffic = traffic;
-    this.random = seededRandom(seed);
     this.core = new EngineCore({
       clock,
       stepTime,
@@ -39,71 +35,64 @@ export class VirtualEngine {
       maxNumBatchedTokens: 8192,
       maxLoras: 0,
       enablePrefixCaching: false,
+      strides,
       observer: {
-        onStep: () => {
-          this.steps += 1;
+        onStep: ({ steps }) => {
+          this.steps += steps;
         },
       },
     });
-    this.next();
+  }
+
+  /** @param told of the first token and of the end, as they happen. */
+  submit(
+    promptTokens: number,
+    outputTokens: number,
+    told: { readonly firstToken?: () => void; readonly ended?: EngineRequest['onEnd'] } = {},
+  ): void {
+    const sentMs = this.clock.monotonic();
+    let last = { index: 0, atMs: sentMs };
+    this.core.submit({
+      id: String(this.requests++),
+      promptTokens,
+      outputTokens,
+      blockKey: (index) => index,
+      onToken: (index, atMs) => {
+        const tokens = index - last.index;
+        if (index === 0) {
+          this.firstToken.observe((atMs - sentMs) / 1000);
+          told.firstToken?.();
+        } else this.interToken.observe((atMs - last.atMs) / 1000 / tokens, tokens);
+        last = { index, atMs };
+      },
+      onEnd: (outcome) => told.ended?.(outcome),
+    });
   }
 
   /** The engine's metrics page now. */
   page(): string {
     const stats = this.core.stats();
-    const own = '{engine="0",model_name="m"}';
-    const lines = (name: string, type: string, ...samples: readonly (readonly [string, number])[]): string =>
-      [`# TYPE vllm:${name} ${type}`, ...samples.map(([suffix, value]) => `vllm:${name}${suffix} ${value}`)].join('\n');
-    const histogram = (name: string, count: number, sum: number): string =>
-      lines(
-        name,
-        'histogram',
-        ['_bucket{le="+Inf",engine="0"}', count],
-        ['_sum{engine="0"}', sum],
-        ['_count{engine="0"}', count],
-      );
-    return `${[
-      lines('num_requests_running', 'gauge', [own, stats.running]),
-      lines('num_requests_waiting', 'gauge', [own, stats.waiting]),
-      lines('prompt_tokens_total', 'counter', [own, stats.promptTokens]),
-      lines('generation_tokens_total', 'counter', [own, stats.generatedTokens]),
-      lines('prefix_cache_queries_total', 'counter', [own, stats.promptTokens]),
-      lines('prefix_cache_hits_total', 'counter', [own, stats.cachedTokens]),
-      lines('external_prefix_cache_hits_total', 'counter', [own, 0]),
-      lines('request_success_total', 'counter', [own, stats.finished]),
-      histogram('iteration_tokens_total', this.steps, stats.prefilledTokens),
-      histogram('inter_token_latency_seconds', this.decodeTokens, this.decodeMs / 1000),
-    ].join('\n')}\n`;
-  }
-
-  private next(): void {
-    const rate = this.traffic.rate(this.clock.monotonic());
-    this.clock.after((1000 * this.exponential()) / Math.max(rate, 1e-6), () => {
-      this.submit();
-      this.next();
-    });
-  }
-
-  private submit(): void {
-    const length = (mean: number): number => Math.min(16_000, Math.max(1, Math.round(mean * this.exponential())));
-    let lastMs: number | undefined;
-    this.core.submit({
-      id: String(this.requests++),
-      promptTokens: length(this.traffic.promptTokens),
-      outputTokens: length(this.traffic.outputTokens),
-      blockKey: (index) => index,
-      onToken: (_index, atMs) => {
-        if (lastMs !== undefined) {
-          this.decodeTokens += 1;
-          this.decodeMs += atMs - lastMs;
-        }
-        lastMs = atMs;
-      },
-      onEnd: () => undefined,
-    });
-  }
-
-  private exponential(): number {
-    return -Math.log(1 - this.random.next());
+    const out = new Exposition();
+    const gauge = (name: string, value: number): void => out.gauge(`vllm:${name}`, name, [[OWN, value]]);
+    const counter = (name: string, value: number): void => out.counter(`vllm:${name}`, name, [[OWN, value]]);
+    gauge('num_requests_running', stats.running);
+    gauge('num_requests_waiting', stats.waiting);
+    gauge('kv_cache_usage_perc', stats.kvUsage);
+    counter('prompt_tokens', stats.promptTokens);
+    counter('generation_tokens', stats.generatedTokens);
+    counter('prefix_cache_queries', stats.promptTokens);
+    counter('prefix_cache_hits', stats.cachedTokens);
+    counter('external_prefix_cache_hits', 0);
+    counter('request_success', stats.finished);
+    out.histogram('vllm:time_to_first_token_seconds', 'time_to_first_token_seconds', [[OWN, this.firstToken]]);
+    out.histogram('vllm:inter_token_latency_seconds', 'inter_token_latency_seconds', [[OWN, this.interToken]]);
+    const iterations = `vllm:iteration_tokens_total`;
+    const tokens = [
+      `# TYPE ${iterations} histogram`,
+      `${iterations}_bucket{le="+Inf",${OWN}} ${this.steps}`,
+      `${iterations}_sum{${OWN}} ${stats.prefilledTokens}`,
+      `${iterations}_count{${OWN}} ${this.steps}`,
+    ];
+    return `${out.text()}${tokens.join('\n')}\n`;
   }
 }

@@ -23,6 +23,8 @@ export interface MetricVerdict {
   readonly name: string;
   /** Undefined: it could not be read. */
   readonly replicas?: number;
+  /** The load that `replicas` is for, in replicas' worth, where chance was averaged out of what was read. */
+  readonly steadyLoad?: number;
   /** Why it could not be read. */
   readonly missing?: string;
 }

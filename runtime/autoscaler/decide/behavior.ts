@@ -40,6 +40,8 @@ export interface Correction {
 export interface Wish {
   readonly current: number;
   readonly recommended: number;
+  /** What is recommended by what is read at the moment; panic begins and grows by it. @default recommended */
+  readonly sudden?: number;
   readonly bounds: Bounds;
 }
 
@@ -51,13 +53,13 @@ export function correct(
   nowMs: number,
   isSurge: Algorithm['isSurge'],
 ): Correction {
-  const { current, recommended, bounds } = wish;
+  const { current, recommended, sudden = recommended, bounds } = wish;
   const { panic } = behavior;
-  const startsNow = panic.holdMs > 0 && isSurge(recommended, current, panic.thresholdPercent);
+  const startsNow = panic.holdMs > 0 && isSurge(sudden, current, panic.thresholdPercent);
   const panicUntilMs = startsNow ? nowMs + panic.holdMs : history.panicUntilMs;
   const mode: Mode = panicUntilMs !== undefined && nowMs < panicUntilMs ? 'Panic' : 'Stable';
 
-  const path = new Path(recommended);
+  const path = new Path(mode === 'Panic' ? Math.max(recommended, sudden) : recommended);
   if (mode === 'Panic') correctInPanic(path, behavior, current, history, nowMs);
   else if (recommended < current) correctDown(path, behavior.scaleDown, current, history, nowMs);
   else if (recommended > current) correctUp(path, behavior.scaleUp, current, history, nowMs);

@@ -25,6 +25,7 @@ function combine(name: string, found: readonly { readonly reading: MetricReading
     return { kind: 'external', value: externals.reduce((total, { value, current }) => total + value * current, 0) / replicas };
   }
   const values = found.flatMap(({ reading }) => (reading.kind === 'samples' ? reading.values : []));
-  if (values.length > 0) return { kind: 'samples', values };
+  const over = found.flatMap(({ reading }) => (reading.kind === 'samples' ? [reading.over] : []))[0];
+  if (values.length > 0) return { kind: 'samples', values, ...(over !== undefined && { over }) };
   return found.find(({ reading }) => reading.kind === 'missing')?.reading ?? { kind: 'missing', reason: 'no target answered' };
 }

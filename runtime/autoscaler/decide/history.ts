@@ -1,3 +1,5 @@
+import type { LoadTrend } from './load-trend';
+
 /** A replica count and when it was said. */
 export interface Point {
   readonly atMs: number;
@@ -10,6 +12,8 @@ export interface History {
   readonly recommendations: readonly Point[];
   /** Replica counts decided on. Between two points the earlier one held. */
   readonly corrections: readonly Point[];
+  /** What all replicas carried together, by metric. */
+  readonly trends?: Readonly<Record<string, LoadTrend>>;
   /** Until when panic lasts, in monotonic time. */
   readonly panicUntilMs?: number;
 }

@@ -1,13 +1,16 @@
 import type { MetricTarget } from './rules';
 
-/** What one round saw of one metric of one target. */
+/** Whether a number was so at the moment of reading, or over the window of rates and percentiles. */
+export type ReadOver = 'moment' | 'window';
+
+/** What one round saw of one metric of one target. What does not say `over` is taken as it is read. */
 export type MetricReading =
   /** One number for the whole target, as a Prometheus query gives it. */
   | { readonly kind: 'external'; readonly value: number }
   /** One number per replica that answered; under `algorithm: kthena` one number for the whole target, pods already added. */
-  | { readonly kind: 'samples'; readonly values: readonly number[] }
+  | { readonly kind: 'samples'; readonly values: readonly number[]; readonly over?: ReadOver }
   /** Of several pools together, in replicas of the weakest one: what they carry, and what those replicas are that answered. */
-  | { readonly kind: 'load'; readonly load: number; readonly answered: number }
+  | { readonly kind: 'load'; readonly load: number; readonly answered: number; readonly over?: ReadOver }
   | { readonly kind: 'missing'; readonly reason: string };
 
 export type MetricObservation = MetricTarget & { readonly reading: MetricReading };

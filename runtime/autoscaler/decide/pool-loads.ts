@@ -29,7 +29,8 @@ export function poolLoads(units: readonly UnitObservation[], capacities: readonl
       load += isRatioName(metric.name) ? sum * capacities[i]! : sum;
       answered += reading.values.length * capacities[i]!;
     });
-    return { ...metric, reading: { kind: 'load', load, answered } };
+    const { over } = metric.reading;
+    return { ...metric, reading: { kind: 'load', load, answered, ...(over !== undefined && { over }) } };
   });
 }
 

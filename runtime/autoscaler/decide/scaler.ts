@@ -4,6 +4,7 @@ import type { UnitDecision } from './decision';
 import { type History, remember } from './history';
 import { type Bounds, clamp } from './rules';
 import type { PolicySpec } from './spec';
+import { steadyDemand } from './steady-demand';
 
 /** What one scaler decided: a target, the sum of several, or a role. */
 export interface Count {
@@ -18,7 +19,7 @@ export interface Count {
 
 /** Recommendation, then correction by the behavior. Pure; the returned history is the one for the next round. */
 export function decideCount(
-  spec: Pick<PolicySpec, 'algorithm' | 'behavior'>,
+  spec: Pick<PolicySpec, 'algorithm' | 'behavior' | 'metricWindowMs'>,
   demand: Demand,
   known: History | undefined,
   round: { readonly atMs: number; readonly isViewStale: boolean },
@@ -26,14 +27,21 @@ export function decideCount(
   const { algorithm, behavior } = spec;
   const { current, bounds } = demand;
   const history = known ?? algorithm.firstHistory(current, round.atMs);
-  const recommendation = algorithm.recommend(demand);
-  const { verdicts } = recommendation;
+  const steady = steadyDemand(demand, history.trends, round.atMs, spec.metricWindowMs ?? 0);
+  const recommendation = withCaution(algorithm.recommend(steady.demand), algorithm.recommend(steady.cautious), current);
+  const verdicts = recommendation.verdicts.map((verdict): MetricVerdict => {
+    const steadyLoad = steady.loads.get(verdict.name);
+    return steadyLoad === undefined ? verdict : { ...verdict, steadyLoad };
+  });
   if (recommendation.kind === 'unknown') {
     const isPanic = history.panicUntilMs !== undefined && round.atMs < history.panicUntilMs;
     return { count: { replicas: current, mode: isPanic ? 'Panic' : 'Stable', verdicts, limits: [], isDecided: false }, history };
   }
   const recommended = recommendation.replicas;
-  const correction = correct(behavior, { current, recommended, bounds }, history, round.atMs, algorithm.isSurge);
+  // Panic is about what is so now.
+  const momentary = algorithm.recommend(demand);
+  const sudden = momentary.kind === 'metrics' ? momentary.replicas : recommended;
+  const correction = correct(behavior, { current, recommended, sudden, bounds }, history, round.atMs, algorithm.isSurge);
   const limits = [...limitsOf(recommendation, bounds), ...correction.limits];
   let { replicas } = correction;
   // At once: neither a stabilization window nor a rate holds up requests that wait for the first replica.
@@ -45,7 +53,10 @@ export function decideCount(
     limits.push({ rule: 'stale-view', from: replicas, to: current });
     replicas = current;
   }
-  const { panicUntilMs: _past, ...windows } = history;
+  const { panicUntilMs: _past, ...windows } = {
+    ...history,
+    ...(Object.keys(steady.trends).length > 0 && { trends: steady.trends }),
+  };
   return {
     count: { recommended, replicas, mode: correction.mode, verdicts, limits, isDecided: true },
     history: remember(
@@ -54,6 +65,12 @@ export function decideCount(
       horizonMs(behavior),
     ),
   };
+}
+
+/** Replicas are taken away only when they are not needed by chance alone. */
+function withCaution(asked: Recommendation, cautious: Recommendation, current: number): Recommendation {
+  if (asked.kind !== 'metrics' || cautious.kind !== 'metrics' || asked.replicas >= current) return asked;
+  return cautious.replicas <= asked.replicas ? asked : { ...cautious, replicas: Math.min(cautious.replicas, current) };
 }
 
 /** A target's or a role's decision, as its count says. */

@@ -37,5 +37,7 @@ export interface PolicySpec {
   /** Deviation that is left alone, 0..1. */
   readonly tolerance: number;
   readonly behavior: Behavior;
+  /** Span of rates and percentiles, over which loads are compared to see whether they change or only swing. @default 0: they are taken as read */
+  readonly metricWindowMs?: number;
   readonly target: TargetSpec;
 }

@@ -64,7 +64,9 @@ function readScalar(exposing: readonly Exposing[], { family: name, isPerGroup }:
     if (value !== undefined && Number.isFinite(value)) byReplica.set(replica, [...(byReplica.get(replica) ?? []), value]);
   }
   if (byReplica.size === 0) return { kind: 'missing', reason: `${name} has no window to compare with yet` };
-  return { kind: 'samples', values: [...byReplica.values()].map((values) => fold(values, isMean || isPerGroup)) };
+  const over = exposing[0]!.family.type === 'counter' ? 'window' : 'moment';
+  const values = [...byReplica.values()].map((each) => fold(each, isMean || isPerGroup));
+  return { kind: 'samples', values, over };
 }
 
 function readHistogram(exposing: readonly Exposing[], { family: name, percentile }: FamilyQuery): MetricReading {
@@ -82,7 +84,7 @@ function readHistogram(exposing: readonly Exposing[], { family: name, percentile
     });
     if (observed.length === 0) return { kind: 'missing', reason: `${name} has no window to compare with yet` };
     const value = quantile(merge(observed.map(({ histogram }) => histogram)), percentile);
-    return { kind: 'samples', values: [...new Set(observed.map(({ replica }) => replica))].map(() => value) };
+    return { kind: 'samples', values: [...new Set(observed.map(({ replica }) => replica))].map(() => value), over: 'window' };
   } catch (error) {
     if (error instanceof HistogramError) return { kind: 'missing', reason: `${name}: ${error.message}` };
     throw error;

@@ -53,7 +53,9 @@ export async function withCapacity(
     if (goal === undefined) return compared;
     const values = pools[i]!.recent.map((window) => demandRate(trafficOf(window)));
     const reading: MetricObservation['reading'] =
-      values.length > 0 ? { kind: 'samples', values } : { kind: 'missing', reason: 'no engine has a window to compare with yet' };
+      values.length > 0
+        ? { kind: 'samples', values, over: 'window' }
+        : { kind: 'missing', reason: 'no engine has a window to compare with yet' };
     return withMetric(compared, { targetValue: least, reading });
   });
   return { seen, learned };

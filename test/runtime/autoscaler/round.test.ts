@@ -187,6 +187,36 @@ describe('who may write', () => {
     expect(rig.cluster.written).toEqual([{ target: 'chat', replicas: 3 }]);
   });
 
+  it("keeps its hands off while Kthena's autoscaler runs, except where a policy chooses this one", async () => {
+    chat(1, 30);
+    const containers = [{ name: 'manager', image: 'ghcr.io/volcano-sh/kthena-controller-manager:latest' }];
+    const manager = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'kthena-controller-manager', namespace: 'kthena-system' },
+      spec: { template: { spec: { containers } } },
+    };
+    rig.cluster.put(rig.policy('p', 'chat'), manager);
+    await rig.round();
+    expect(rig.cluster.written).toEqual([]);
+    const { status, message } = rig.cluster.condition('p', 'ForeignController')!;
+    expect(status).toBe('True');
+    expect(message).toContain("Deployment kthena-system/kthena-controller-manager runs Kthena's autoscaler");
+    rig.cluster.put(rig.policy('p', 'chat', {}, { annotations: { 'kvasir.dev/autoscaler-class': 'kvasir' } }));
+    await rig.round();
+    expect(rig.cluster.written).toEqual([{ target: 'chat', replicas: 3 }]);
+    expect(rig.cluster.condition('p', 'ForeignController')).toMatchObject({ status: 'False' });
+  });
+
+  it('leaves a policy of another class alone', async () => {
+    chat(1, 30);
+    const other = rig.policy('other', 'chat', {}, { annotations: { 'kvasir.dev/autoscaler-class': 'kthena' } });
+    rig.cluster.put(other, rig.policy('p', 'idle'));
+    await rig.round();
+    expect(rig.cluster.written).toEqual([]);
+    expect(rig.cluster.statusOf('other')).toBeUndefined();
+  });
+
   it.each([
     ['kvasir.dev/pause', 'Paused'],
     ['kvasir.dev/recommend-only', 'RecommendOnly'],

@@ -79,6 +79,7 @@ const oneCase: fc.Arbitrary<Case> = fc
         target: { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name },
         queries: [],
       })),
+      isChosen: false,
       isPaused: false,
       isRecommendOnly: false,
       schedules: [],

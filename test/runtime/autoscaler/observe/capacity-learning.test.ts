@@ -7,7 +7,8 @@ import type { PoolEngine } from '../../../../runtime/autoscaler/observe/pool-eng
 import { VirtualClock } from '../../../../runtime/lib/virtual-clock';
 import { ENGINES } from '../../../../src/catalog/engines/engine-table';
 import type { StepTime } from '../../../../src/catalog/step-time';
-import { VirtualEngine, type VirtualTraffic } from '../../../helpers/virtual-engine';
+import { PoissonArrivals, type PoissonTraffic } from '../../../helpers/poisson-arrivals';
+import { VirtualEngine } from '../../../helpers/virtual-engine';
 
 const HOUR_MS = 3_600_000;
 const catalogue: StepTime = { baseMs: 20, perPrefillTokenMs: 0.06, perSequenceMs: 0.5, perKvTokenMs: 0 };
@@ -28,12 +29,15 @@ class Lesson {
   readonly clock = new VirtualClock();
   readonly book = new CapacityBook();
   readonly factors: number[] = [];
-  readonly engine: VirtualEngine;
+  readonly arrivals: PoissonArrivals;
+  private readonly engine: VirtualEngine;
   private last: Snapshot | undefined;
   private learned: PoolRate | undefined;
 
-  constructor(hidden: StepTime, traffic: VirtualTraffic) {
-    this.engine = new VirtualEngine(this.clock, hidden, traffic, 7);
+  constructor(hidden: StepTime, traffic: PoissonTraffic) {
+    const engine = new VirtualEngine(this.clock, hidden);
+    this.engine = engine;
+    this.arrivals = new PoissonArrivals(this.clock, traffic, 7, (prompt, output) => engine.submit(prompt, output));
   }
 
   run(hours: number): { readonly baseMs: number; readonly perSequenceMs: number; readonly perPrefillTokenMs: number } {
@@ -79,7 +83,7 @@ describe('capacity that is learned from the metrics of an engine', () => {
     const room = { maxSequences: 256, kvTokens: 640_000 };
     within15(lesson.rate, rateAtSlo(hidden, mix, goal, room));
 
-    lesson.engine.traffic = { rate: swinging(0.9), promptTokens: 3000, outputTokens: 120 };
+    lesson.arrivals.traffic = { rate: swinging(0.9), promptTokens: 3000, outputTokens: 120 };
     const second = lesson.run(2);
     within15(second.baseMs, hidden.baseMs);
     within15(second.perSequenceMs, hidden.perSequenceMs);

@@ -40,7 +40,7 @@ const failed = { status: { phase: 'Failed' as const } };
 describe('the default reading', () => {
   it('is one value per replica that answered', () => {
     const pods = [asked('a', [gauge(3)]), asked('b', [gauge(5)])];
-    expect(replicaReading.read(pods, query('load'))).toEqual({ kind: 'samples', values: [3, 5] });
+    expect(replicaReading.read(pods, query('load'))).toEqual({ kind: 'samples', values: [3, 5], over: 'moment' });
   });
 
   it.each([
@@ -49,29 +49,45 @@ describe('the default reading', () => {
     ['failed', silent('z', failed)],
     ['unreachable', asked('z', [])],
   ])('leaves out a pod that is %s, and nothing else', (_, other) => {
-    expect(replicaReading.read([asked('a', [gauge(3)]), other], query('load'))).toEqual({ kind: 'samples', values: [3] });
+    expect(replicaReading.read([asked('a', [gauge(3)]), other], query('load'))).toEqual({
+      kind: 'samples',
+      values: [3],
+      over: 'moment',
+    });
   });
 
   it('adds the pods of one replica, and leaves the replica out when one of them is silent', () => {
     const pods = [asked('a0', [gauge(3)], 'a'), asked('a1', [gauge(4)], 'a'), asked('b0', [gauge(5)], 'b'), asked('b1', [], 'b')];
-    expect(replicaReading.read(pods, query('load'))).toEqual({ kind: 'samples', values: [7] });
+    expect(replicaReading.read(pods, query('load'))).toEqual({ kind: 'samples', values: [7], over: 'moment' });
   });
 
   it('averages a role over its groups, since the role has one count for all of them', () => {
     const pods = [asked('g0', [gauge(4)], 'decode-0'), asked('g1', [gauge(8)], 'decode-0')];
-    expect(replicaReading.read(pods, query('load', true))).toEqual({ kind: 'samples', values: [6] });
+    expect(replicaReading.read(pods, query('load', true))).toEqual({ kind: 'samples', values: [6], over: 'moment' });
   });
 
   it('averages shares over the engines of a pod, and adds amounts', () => {
     const shares = '# TYPE usage_ratio gauge\nusage_ratio{engine="0"} 0.4\nusage_ratio{engine="1"} 0.6\n';
     const amounts = '# TYPE load gauge\nload{engine="0"} 4\nload{engine="1"} 6\n';
-    expect(replicaReading.read([asked('a', [shares])], query('usage_ratio'))).toEqual({ kind: 'samples', values: [0.5] });
-    expect(replicaReading.read([asked('a', [amounts])], query('load'))).toEqual({ kind: 'samples', values: [10] });
+    expect(replicaReading.read([asked('a', [shares])], query('usage_ratio'))).toEqual({
+      kind: 'samples',
+      values: [0.5],
+      over: 'moment',
+    });
+    expect(replicaReading.read([asked('a', [amounts])], query('load'))).toEqual({
+      kind: 'samples',
+      values: [10],
+      over: 'moment',
+    });
   });
 
   it('takes a counter as its rate per second over the window', () => {
     const pages = [0, 0, 30, 60, 90, 120].map(counter);
-    expect(replicaReading.read([asked('a', pages)], query('served_total'))).toEqual({ kind: 'samples', values: [4] });
+    expect(replicaReading.read([asked('a', pages)], query('served_total'))).toEqual({
+      kind: 'samples',
+      values: [4],
+      over: 'window',
+    });
   });
 
   it('has no rate at the first sight of a counter', () => {
@@ -82,6 +98,7 @@ describe('the default reading', () => {
     expect(replicaReading.read([asked('a', [counter(1000), counter(30)])], query('served_total'))).toEqual({
       kind: 'samples',
       values: [4],
+      over: 'window',
     });
   });
 
@@ -100,7 +117,11 @@ describe('the default reading', () => {
   });
 
   it('takes an untyped family as a gauge', () => {
-    expect(replicaReading.read([asked('a', ['plain 4\n'])], query('plain'))).toEqual({ kind: 'samples', values: [4] });
+    expect(replicaReading.read([asked('a', ['plain 4\n'])], query('plain'))).toEqual({
+      kind: 'samples',
+      values: [4],
+      over: 'moment',
+    });
   });
 
   it.each([
