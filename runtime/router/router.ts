@@ -2,6 +2,7 @@ import type { DestinationStream } from 'pino';
 import type { DecodedRouterConfig, RouterConfig } from '../../src/config/router-config';
 import { findingLine } from '../../src/errors';
 import type { RouterCluster } from '../cluster/cluster';
+import { type ClusterSnapshot, ROUTER_KINDS, takeSnapshot } from '../cluster/cluster-snapshot';
 import { type Clock, sleep } from '../lib/clock';
 import { type ListenAddress, listen } from '../lib/http-listen';
 import { closeServer } from '../lib/http-server';
@@ -83,6 +84,8 @@ export interface RouterOptions {
   readonly accessLogDestination?: DestinationStream;
   /** Replaces the output that `config.decisionLog` names. */
   readonly decisionLogDestination?: DestinationStream;
+  /** What the debug port tells of the cluster. @default what a router may see of it */
+  readonly snapshot?: () => Promise<ClusterSnapshot>;
   /** Adds Node's own metrics to the metrics port. @default false */
   readonly processMetrics?: boolean;
 }
@@ -365,6 +368,9 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     isReady,
     isDraining: () => isDraining,
     requestHeadMs,
+    get unreadMs() {
+      return config.deadlines.idleMs;
+    },
     get cors() {
       return edge.cors;
     },
@@ -439,6 +445,9 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
       config: () => reload.state(),
       limits: () => limits.status(),
       load: () => load(),
+      queue: () => queue.status(),
+      snapshot:
+        options.snapshot ?? (() => takeSnapshot({ objects: cluster.objects, wake: cluster.wake }, clock.now(), ROUTER_KINDS)),
       address: options.debugListen,
     });
     opened.push(debugServer);

@@ -6,6 +6,7 @@ import type { EndpointClients } from '../relay/endpoint-clients';
 import { Exchange } from '../relay/exchange';
 import type { ExchangeOutcome } from '../relay/exchange-outcome';
 import type { DecodeLeg, HandOff } from '../relay/hand-off';
+import { settlement } from '../relay/settlement';
 import type { MatchedServer, RequestHead } from '../request';
 import type { RequestIds } from '../request/request-ids';
 import { upstreamHeaders } from '../request/upstream-headers';
@@ -243,9 +244,7 @@ export class HandOffRun implements HandOff {
   private prefillFailed(outcome: Unanswered): void {
     const { pair } = this.input;
     const { reason, ...rest } = { reason: '', ...outcome };
-    pair.settlePrefill(
-      outcome.kind === 'refused' ? { kind: 'refused', status: outcome.status } : { kind: 'failed', reason: reason || rest.kind },
-    );
+    pair.settlePrefill(outcome.kind === 'refused' ? settlement(outcome) : { kind: 'failed', reason: reason || rest.kind });
     if (this.state.stage !== 'decoding') {
       pair.spareDecode();
       this.failed.push(pair.prefill.id);

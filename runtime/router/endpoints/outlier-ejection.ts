@@ -6,6 +6,8 @@ const MAX_EJECTION_MS = 300_000;
 /** How long an endpoint is left alone that says it is busy, doubled each time it says so again with no success between. */
 const BASE_BUSY_MS = 250;
 const MAX_BUSY_MS = 4_000;
+/** Longest that an endpoint is left alone because it asks for it; one that asks for more would be as good as ejected. */
+const MAX_ASKED_MS = 30_000;
 
 type State =
   | { readonly kind: 'closed' }
@@ -39,13 +41,17 @@ export class OutlierEjection {
     return this.ejectedSinceMs(nowMs) ?? (nowMs < this.busyUntilMs ? this.busySinceMs : undefined);
   }
 
-  /** The endpoint works and takes no more now: 429 or 503. */
-  busy(nowMs: number): void {
+  /** The endpoint works and takes no more now: 429 or 503. @param askedMs how long it asks to be left alone, of which 30 s count. */
+  busy(nowMs: number, askedMs = 0): void {
     this.inconclusive(nowMs);
-    // Answers to requests from before say the same thing once more.
-    if (nowMs < this.busyUntilMs) return;
+    const askedUntilMs = nowMs + Math.min(MAX_ASKED_MS, askedMs);
+    if (nowMs < this.busyUntilMs) {
+      // Answers to requests from before say the same thing once more, or ask for longer.
+      this.busyUntilMs = Math.max(this.busyUntilMs, askedUntilMs);
+      return;
+    }
     this.busySinceMs = nowMs;
-    this.busyUntilMs = nowMs + Math.min(MAX_BUSY_MS, BASE_BUSY_MS * 2 ** this.refusals);
+    this.busyUntilMs = Math.max(askedUntilMs, nowMs + Math.min(MAX_BUSY_MS, BASE_BUSY_MS * 2 ** this.refusals));
     this.refusals = Math.min(this.refusals + 1, 10);
   }
 

@@ -34,7 +34,7 @@ export class Http2Response implements ClientResponse {
     return this.stream;
   }
 
-  on(event: 'close' | 'drain', listener: () => void): unknown {
+  on(event: 'close' | 'drain' | 'socket', listener: () => void): unknown {
     return this.stream.on(event, listener);
   }
 

@@ -20,6 +20,8 @@ export interface DebugOptions {
   readonly limits: () => LimitsStatus;
   /** What is under way. */
   readonly load: () => object;
+  /** What waits for room. */
+  readonly queue: () => object;
   /** What is seen of the cluster. */
   readonly snapshot: () => Promise<ClusterSnapshot>;
   readonly address: ListenAddress;
@@ -80,6 +82,7 @@ export async function startDebugServer(options: DebugOptions): Promise<RunningSe
   app.get('/debug/config', async () => options.config());
   app.get('/debug/limits', async () => options.limits());
   app.get('/debug/load', async () => options.load());
+  app.get('/debug/queue', async () => options.queue());
   app.get('/debug/cluster', () => options.snapshot());
   await app.ready();
   const bound = await listen(app.server, address, '--debug-listen');

@@ -1,12 +1,23 @@
+import type { Clock } from '../../lib/clock';
 import { atEndOfTurn, type HeldWrite } from '../../lib/end-of-turn';
 
 /** Where an exchange puts an answer: the client itself, or what translates for it. */
 export type AnswerSink = Pick<ClientAnswer, 'begin' | 'whole' | 'write' | 'onDrain' | 'end' | 'cut'>;
 
-/** Holds back what is written between its two calls. */
+/** What an answer's bytes go through. */
 interface WriteGate {
+  /** Bytes that the client's side did not take yet. */
+  readonly writableLength: number;
+  /** Holds back what is written until `uncork`. */
   cork(): void;
   uncork(): void;
+}
+
+/** How long the end of an answer may lie unread. */
+export interface UnreadLimit {
+  readonly clock: Clock;
+  /** 0: for ever. */
+  readonly unreadMs: number;
 }
 
 /** What an answer is written to, whichever version of HTTP the client speaks. */
@@ -16,7 +27,7 @@ export interface ClientResponse {
   readonly destroyed: boolean;
   /** What its bytes go through; null when it has none. */
   readonly socket: WriteGate | null;
-  on(event: 'close' | 'drain', listener: () => void): unknown;
+  on(event: 'close' | 'drain' | 'socket', listener: () => void): unknown;
   /** @param headers name, value, name, value. */
   writeHead(status: number, headers: string[]): unknown;
   /** @returns false until the next `drain`. */
@@ -36,11 +47,17 @@ export class ClientAnswer implements HeldWrite {
   private rateLimits: readonly string[] | undefined;
   private last: Buffer | undefined;
   private gate: WriteGate | undefined;
+  private hasEnded = false;
+  private isLimited = false;
 
-  /** @param ownHeaders headers of the router's own on every answer, as name, value, name, value. */
+  /**
+   * @param ownHeaders headers of the router's own on every answer, as name, value, name, value.
+   * @param unread absent: for ever.
+   */
   constructor(
     private readonly response: ClientResponse,
     private readonly ownHeaders: string[],
+    private readonly unread?: UnreadLimit,
   ) {
     response.on('close', () => this.onLeave?.());
   }
@@ -121,11 +138,30 @@ export class ClientAnswer implements HeldWrite {
     this.gate?.uncork();
     this.gate = undefined;
     const body = this.last;
-    if (body === undefined) return;
-    this.last = undefined;
-    // As text it is sent in one piece with its head.
-    if (body.length <= JOINED_BYTES) this.response.end(body.toString('latin1'), 'latin1');
-    else this.response.end(body);
+    if (body !== undefined) {
+      this.last = undefined;
+      // As text it is sent in one piece with its head.
+      if (body.length <= JOINED_BYTES) this.response.end(body.toString('latin1'), 'latin1');
+      else this.response.end(body);
+      this.hasEnded = true;
+    }
+    if (this.hasEnded) this.limitUnread();
+  }
+
+  /**
+   * A client that never reads must not hold the connection, and what is written to it, for ever. Node's own time-out of a socket would
+   * begin anew with whatever such a client sends.
+   */
+  private limitUnread(): void {
+    const { socket } = this.response;
+    if (this.unread === undefined || this.unread.unreadMs === 0 || this.isLimited || this.isClosed) return;
+    // An answer that waits for those before it on its connection is looked at when it is its turn.
+    if (socket === null) this.response.on('socket', () => atEndOfTurn(this));
+    else if (socket.writableLength > 0) {
+      this.isLimited = true;
+      const timer = this.unread.clock.after(this.unread.unreadMs, () => this.response.destroy());
+      this.response.on('close', () => timer.cancel());
+    }
   }
 
   /** @returns false when the client does not keep up; `onDrain` says when it does again. */
@@ -151,6 +187,9 @@ export class ClientAnswer implements HeldWrite {
     if (this.isClosed) return;
     if (last === undefined) this.response.end();
     else this.response.end(last);
+    this.hasEnded = true;
+    // What is held until the turn ends is no sign of a client that does not read.
+    if (this.gate === undefined) this.limitUnread();
   }
 
   /** Ends an answer so that the client sees that a part is missing. */

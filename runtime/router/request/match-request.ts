@@ -15,7 +15,8 @@ import type { OtherTarget, RouteTable, UnmatchedReason } from '../routing/route-
 import { type Sessions, type SessionUse, sessionTarget } from '../routing/sessions';
 import type { ApiPath } from './api-paths';
 
-const REFUSALS: Readonly<Record<UnmatchedReason, RouterErrorCode>> = {
+/** What a client is told whose request matches nothing. */
+export const UNMATCHED_ERRORS: Readonly<Record<UnmatchedReason, RouterErrorCode>> = {
   'unknown-model': 'model_not_found',
   'no-rule': 'route_not_found',
   'gateway-only': 'route_not_found',
@@ -76,7 +77,7 @@ export class RequestMatcher {
       model: parsed.model,
       random: this.random,
     });
-    if (match.kind === 'unmatched') throw new RouterError(REFUSALS[match.reason], match.message, 'model');
+    if (match.kind === 'unmatched') throw new RouterError(UNMATCHED_ERRORS[match.reason], match.message, 'model');
     const { sessionAffinity, tenantIsolation } = match.route.spec;
     const first = this.matched(match, match, match.isAdapter, parsed.model, undefined);
     if (sessionAffinity === undefined && tenantIsolation === undefined) return first;

@@ -13,8 +13,19 @@ export interface RuleInput {
   readonly model: string;
 }
 
+/** One condition of a rule. */
+export interface RouteCondition {
+  /** Below `modelMatch`, such as `headers[x-user]`. */
+  readonly field: string;
+  readonly wanted: StringMatch;
+  read(input: RuleInput): string;
+  holds(input: RuleInput): boolean;
+}
+
 interface CompiledRule {
   readonly rule: Rule;
+  /** All must hold. */
+  readonly conditions: readonly RouteCondition[];
   readonly matches: (input: RuleInput) => boolean;
 }
 
@@ -51,14 +62,15 @@ export function compareRoutes(a: CompiledRoute, b: CompiledRoute): number {
 
 function compileRule(route: ModelRoute, rule: Rule, index: number, findings: Finding[]): CompiledRule {
   const match = rule.modelMatch;
-  const conditions: ((input: RuleInput) => boolean)[] = [];
+  const conditions: RouteCondition[] = [];
   const add = (field: string, source: StringMatch | null | undefined, read: (input: RuleInput) => string): void => {
     const compiled = compileStringMatch(source);
+    const wanted = source ?? {};
     if (compiled.kind === 'compiled') {
-      conditions.push((input) => compiled.matches(read(input)));
+      conditions.push({ field, wanted, read, holds: (input) => compiled.matches(read(input)) });
       return;
     }
-    conditions.push(() => false);
+    conditions.push({ field, wanted, read, holds: () => false });
     findings.push({
       code: 'routing/invalid-regex',
       severity: 'error',
@@ -69,13 +81,16 @@ function compileRule(route: ModelRoute, rule: Rule, index: number, findings: Fin
     });
   };
   const model = match?.body?.model;
-  if (model !== undefined && model !== null) conditions.push((input) => input.model === model);
+  if (model !== undefined && model !== null) {
+    const read = (input: RuleInput): string => input.model;
+    conditions.push({ field: 'body.model', wanted: { exact: model }, read, holds: (input) => input.model === model });
+  }
   for (const [name, condition] of Object.entries(match?.headers ?? {})) {
     const key = name.toLowerCase();
     add(`headers[${name}]`, condition, (input) => firstValue(input.headers[key]));
   }
   if (match?.uri !== undefined && match.uri !== null) add('uri', match.uri, (input) => input.path);
-  return { rule, matches: (input) => conditions.every((condition) => condition(input)) };
+  return { rule, conditions, matches: (input) => conditions.every((condition) => condition.holds(input)) };
 }
 
 /** A header that is absent has the value '', as in Kthena. */

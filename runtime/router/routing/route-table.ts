@@ -121,6 +121,11 @@ export class RouteTable {
     return unmatched('no-rule', `no rule of ModelRoute ${keys} matches this request`);
   }
 
+  /** Routes that name the model, in the order in which they are asked: those of the base model, else those of the adapter. */
+  asked(model: string): readonly CompiledRoute[] {
+    return this.byModel.get(model) ?? this.byAdapter.get(model) ?? [];
+  }
+
   /** Every base model and adapter, sorted by name and each once; a name that is both is listed as the base model that answers it. */
   modelNames(): readonly ModelName[] {
     return this.names;
@@ -163,7 +168,8 @@ export class RouteTable {
         );
   }
 
-  private find(route: ModelRoute, { modelServerName, externalModelProviderName }: TargetModel): MatchedTarget | undefined {
+  /** What a target of a route is; undefined when it does not exist. */
+  find(route: ModelRoute, { modelServerName, externalModelProviderName }: TargetModel): MatchedTarget | undefined {
     const namespace = route.metadata.namespace ?? 'default';
     if (modelServerName) {
       const modelServer = this.servers.get(`${namespace}/${modelServerName}`);

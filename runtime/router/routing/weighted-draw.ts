@@ -26,6 +26,7 @@ export function weightedDraw<T extends { readonly weight?: number | null }>(
   return last;
 }
 
-function weightOf(target: { readonly weight?: number | null }): number {
+/** Weight of a target; one that names none has the default of the schema. */
+export function weightOf(target: { readonly weight?: number | null }): number {
   return Math.max(0, target.weight ?? DEFAULT_WEIGHT);
 }

@@ -49,7 +49,12 @@ export interface TokenUsage {
 export type AttemptOutcome =
   | { readonly kind: 'completed'; readonly usage?: TokenUsage }
   /** The upstream answered with an error status before anything reached the client. */
-  | { readonly kind: 'refused'; readonly status: number }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      /** How long the upstream asked to be left alone. */
+      readonly retryAfterMs?: number | undefined;
+    }
   /** Connect error, reset, timeout or a cut stream. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** The client left. */

@@ -147,7 +147,7 @@ export class LiveAttempt implements Attempt {
       case 'refused':
         this.reservation.withdraw();
         // A 4xx is the request's fault, and 429 and 503 say "busy", not "broken".
-        if (outcome.status === 429 || outcome.status === 503) live.outlier.busy(nowMs);
+        if (outcome.status === 429 || outcome.status === 503) live.outlier.busy(nowMs, outcome.retryAfterMs);
         else if (outcome.status >= 500) live.outlier.failed(nowMs);
         else live.outlier.inconclusive(nowMs);
         return;

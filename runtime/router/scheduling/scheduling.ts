@@ -22,7 +22,7 @@ import { ModelLists } from '../endpoints/model-lists';
 import type { OnFlightCounters } from '../endpoints/on-flight-counters';
 import type { PdMember, PdPool } from '../endpoints/pd-pool';
 import { PodRooms, type Rooms } from '../endpoints/pod-rooms';
-import { type FetchMetrics, Scraper } from '../endpoints/scraper';
+import { type FetchMetrics, type ScrapeOptions, Scraper } from '../endpoints/scraper';
 import type { EngineTls } from '../listener/router-tls';
 import type { SchedulingMetrics } from '../observability/scheduling-metrics';
 import { RouteTable } from '../routing/route-table';
@@ -52,6 +52,8 @@ export interface SchedulingOptions {
   readonly config: ProfileConfig & Partial<Pick<RouterConfig, 'routeProfiles' | 'redis' | 'engineTls'>>;
   /** @default over HTTP from each endpoint's `/metrics` */
   readonly fetchMetrics?: FetchMetrics;
+  /** How often engines are scraped. @default as `ScrapeOptions` says */
+  readonly scrapes?: ScrapeOptions;
   /** How https engines are scraped, read for each connection. @default by Node's own authorities */
   readonly engineTls?: () => EngineTls;
   /** What a pod's engine is expected to do. @default from its flags, GPU class and model */
@@ -117,7 +119,7 @@ export async function createScheduling(options: SchedulingOptions): Promise<Sche
   const index = new PrefixIndex(INDEX_BYTES);
   const density = new TextDensity();
   const shares = new PodShares(index, density);
-  const scraper = new Scraper(clock, options.fetchMetrics ?? fetcher!.fetchMetrics);
+  const scraper = new Scraper(clock, options.fetchMetrics ?? fetcher!.fetchMetrics, options.scrapes);
   let isListed = false;
   // Before the first update after the sync, no endpoint is known, and "all of them were scraped" would hold of none.
   const list = (): void => {

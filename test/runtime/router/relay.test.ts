@@ -222,6 +222,20 @@ describe('another endpoint is tried', () => {
     expect(upstreams.flatMap(({ received }) => received)).toHaveLength(1);
   });
 
+  it('and not to an endpoint before the time that it asked for, while another has room', async () => {
+    const busy = await engine((_request, response) => response.writeHead(503, { 'retry-after': '20' }).end('{}'));
+    const upstreams = [busy, await engine(json)];
+    const { url } = await router({ engines: upstreams });
+    const ask = async (): Promise<void> => {
+      expect((await send(url, '/v1/chat/completions', chatBody())).status).toBe(200);
+    };
+    while (busy.received.length === 0) await ask();
+    // Longer than the 250 ms of one that asks for nothing.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    for (let sent = 0; sent < 20; sent++) await ask();
+    expect(busy.received).toHaveLength(1);
+  });
+
   it('on the same endpoint when an idle connection was closed in the moment of its use', async () => {
     let answers = 0;
     const upstream: TestEngine = await engine((request, response) => {
@@ -358,6 +372,30 @@ describe('a client', () => {
     await until(() => upstream.active === 1, 'the engine works');
     await until(() => upstream.active === 0, 'the engine was let go');
     socket.destroy();
+  });
+
+  it('that never reads the ends of its answers loses its connection', async () => {
+    const answer = JSON.stringify({ object: 'x', text: 'x'.repeat(60_000) });
+    const upstream = await engine((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': String(answer.length) }).end(answer);
+    });
+    const config = routerConfig({ deadlines: { idleMs: 200 } });
+    const { url, records } = await router({ engines: [upstream], config });
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.pause();
+    const body = chatBody();
+    const asked = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    // More than the system keeps for a reader: then answers that are complete stay in the router.
+    for (let sent = 0; sent < 400; sent++) socket.write(asked);
+    let isClosed = false;
+    socket.once('close', () => {
+      isClosed = true;
+    });
+    await until(() => records.length > 20, 'answers are complete');
+    // A client that only ever writes learns of the end by writing.
+    const poke = setInterval(() => socket.write('\r\n'), 20);
+    await until(() => isClosed, 'the connection ends').finally(() => clearInterval(poke));
   });
 
   it('gets no answer later than the total deadline', async () => {

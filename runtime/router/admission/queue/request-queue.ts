@@ -16,6 +16,7 @@ import { PriorityClasses } from './priority-classes';
 import { QueueLane } from './queue-lane';
 import { QueuePolicies, type QueuePolicy } from './queue-policies';
 import { queueRefusal } from './queue-refusal';
+import { type QueueStatus, queueStatus } from './queue-status';
 import type { Sleepers } from './sleepers';
 import { TenantPermits } from './tenant-permits';
 import { Turns } from './turns';
@@ -134,6 +135,21 @@ export class RequestQueue {
   cutAll(): void {
     for (const waiting of [...this.queue.all()])
       this.end(waiting, new RouterError('shutting_down', 'the router is shutting down'));
+  }
+
+  /** What waits, and why. */
+  status(): QueueStatus {
+    return queueStatus({
+      all: this.queue.all(),
+      bytes: this.queue.bytes,
+      nowMs: this.options.clock.monotonic(),
+      reasonOf: (lane) => {
+        const state = this.stateOf(lane);
+        if (state !== 'free') return state;
+        return this.turns.isOpen(lane.model) ? 'next' : 'max-concurrent';
+      },
+      expectedMsOf: (lane) => this.expectedWaitMs(lane, Number.POSITIVE_INFINITY),
+    });
   }
 
   private join(arrival: Arrival, matched: MatchedServer, policy: QueuePolicy): AttemptSource | Promise<AttemptSource> {

@@ -74,6 +74,25 @@ describe('an endpoint that says it is busy', () => {
     expect(outlier.ejectedSinceMs(nowMs)).toBeUndefined();
   });
 
+  it('is left alone for as long as it asks for, never less than otherwise and never more than 30 s', () => {
+    const lengthOf = (askedMs: number): number => {
+      const outlier = new OutlierEjection();
+      outlier.busy(0, askedMs);
+      let nowMs = 0;
+      while (outlier.leftOutSinceMs(nowMs) !== undefined) nowMs += 50;
+      return nowMs;
+    };
+    expect([0, 100, 5_000, 30_000, 3_600_000].map(lengthOf)).toEqual([250, 250, 5_000, 30_000, 30_000]);
+  });
+
+  it('may ask for longer while it is left alone, and not for less', () => {
+    const outlier = new OutlierEjection();
+    outlier.busy(0, 2_000);
+    outlier.busy(100, 5_000);
+    outlier.busy(200, 1_000);
+    expect([outlier.leftOutSinceMs(5_099), outlier.leftOutSinceMs(5_100)]).toEqual([0, undefined]);
+  });
+
   it('is left alone for 250 ms again after a success', () => {
     const outlier = new OutlierEjection();
     for (const nowMs of [0, 1_000, 2_000]) outlier.busy(nowMs);
