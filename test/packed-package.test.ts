@@ -179,7 +179,10 @@ describe('the installed package', () => {
     expect(example.status).toBe(0);
     expect(Object.keys(filesUnder(join(project, 'quickstart')))).toContain('models/Deployment.qwen3-8b-l40s.yaml');
 
-    const addresses = ['--listen', '--metrics-listen', '--debug-listen'].flatMap((flag) => [flag, '127.0.0.1:0']);
+    const addresses = ['--listen', '--metrics-listen', '--debug-listen', '--autoscaler-debug-listen'].flatMap((flag) => [
+      flag,
+      '127.0.0.1:0',
+    ]);
     const child = spawn(process.execPath, [join(installed, 'bin/kvasir.js'), 'preview', 'quickstart', ...addresses], {
       cwd: project,
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -5,6 +5,7 @@ import { decodeManifests } from '../manifests/decode-manifests';
 import { readFolders } from '../manifests/read-folders';
 import { processOutput } from '../output';
 import { reportLine } from '../report-line';
+import { tableLines } from '../table';
 
 /** `kvasir cost`: GPUs and cost per hour of a folder, at fewest and most replicas. */
 export function addCostCommand(program: Command): void {
@@ -41,8 +42,13 @@ export function billLines({ lines, models, min, max }: Bill): readonly string[] 
     }
   }
   rows.push(['all', gpusText(min, max), costText(min, max), '']);
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map(([name, gpus, cost, classes]) =>
-    `${name!.padEnd(widths[0]!)}  ${gpus!.padStart(widths[1]!)}  ${cost!.padStart(widths[2]!)}  ${classes}`.trimEnd(),
+  const [titles, ...cells] = rows;
+  return tableLines(
+    titles!.map((title, column) => ({
+      title,
+      cell: (row: readonly string[]) => row[column]!,
+      ...((column === 0 || column === 3) && { isText: true as const }),
+    })),
+    cells,
   );
 }

@@ -5,6 +5,7 @@ import { createLogger, silentLogger } from '../../lib/logger';
 import { wallClock } from '../../lib/wall-clock';
 import { ChatClient } from '../load/chat-client';
 import { driveChat } from '../load/drive-chat';
+import { AUTOSCALER_DEBUG, ROUTER_DEBUG } from '../look/look';
 import { processOutput } from '../output';
 import { parseSeed, parseSpeed } from '../parse-number';
 import { curlOf, modelToAsk } from '../preview/curl';
@@ -19,6 +20,7 @@ interface PreviewFlags {
   readonly listen: string;
   readonly metricsListen: string;
   readonly debugListen: string;
+  readonly autoscalerDebugListen: string;
   readonly config?: string;
   readonly speed: number;
   readonly seed: number;
@@ -35,7 +37,8 @@ export function addPreviewCommand(program: Command, interrupted: AbortSignal): v
     .argument('<folder|files...>', 'manifests: folders are read with everything in them')
     .option('--listen <host:port>', 'where the router listens', '127.0.0.1:8080')
     .option('--metrics-listen <host:port>', "where the router's metrics are", ':9090')
-    .option('--debug-listen <host:port>', "where the router's debug pages are", '127.0.0.1:15000')
+    .option('--debug-listen <host:port>', "where the router's debug pages are", ROUTER_DEBUG)
+    .option('--autoscaler-debug-listen <host:port>', "where the autoscaler's explanations are", AUTOSCALER_DEBUG)
     .option('--config <file>', 'router configuration file')
     .option('--speed <n>', 'run engines, router clock and autoscaler n times faster', parseSpeed, 1)
     .option('--seed <n>', 'seed of everything random', parseSeed, 1)
@@ -53,6 +56,7 @@ async function runPreview(paths: readonly string[], flags: PreviewFlags, interru
     listen: parseListenAddress(flags.listen, '--listen'),
     metricsListen: parseListenAddress(flags.metricsListen, '--metrics-listen'),
     debugListen: parseListenAddress(flags.debugListen, '--debug-listen'),
+    autoscalerDebugListen: parseListenAddress(flags.autoscalerDebugListen, '--autoscaler-debug-listen'),
     ...(flags.config === undefined ? {} : { configFile: flags.config }),
     clock: wallClock(flags.speed),
     seed: flags.seed,

@@ -1,3 +1,5 @@
+import { type Column, tableLines } from '../table';
+
 /** One model in the live table. Figures that nothing has told yet are undefined and shown as `–`. */
 export interface ModelRow {
   readonly model: string;
@@ -17,7 +19,7 @@ export interface ModelRow {
   readonly costPerHour: number | undefined;
 }
 
-const COLUMNS: readonly { readonly title: string; readonly cell: (row: ModelRow) => string; readonly isText?: true }[] = [
+const COLUMNS: readonly Column<ModelRow>[] = [
   { title: 'MODEL', cell: (row) => row.model, isText: true },
   { title: 'PODS', cell: (row) => `${row.podsReady}/${row.podsWanted}` },
   { title: 'RUNNING', cell: (row) => String(row.running) },
@@ -32,16 +34,9 @@ const COLUMNS: readonly { readonly title: string; readonly cell: (row: ModelRow)
   { title: 'COST/H', cell: (row) => (row.costPerHour === undefined ? '–' : row.costPerHour.toFixed(2)) },
 ];
 
-/** The table as lines: a header and one line for each model, columns as wide as their widest cell. */
-export function tableLines(rows: readonly ModelRow[]): string[] {
-  const cells = [COLUMNS.map(({ title }) => title), ...rows.map((row) => COLUMNS.map(({ cell }) => cell(row)))];
-  const widths = COLUMNS.map((_, column) => Math.max(...cells.map((line) => line[column]!.length)));
-  return cells.map((line) =>
-    line
-      .map((text, column) => (COLUMNS[column]!.isText ? text.padEnd(widths[column]!) : text.padStart(widths[column]!)))
-      .join('  ')
-      .trimEnd(),
-  );
+/** The table as lines: a header and one line for each model. */
+export function liveTable(rows: readonly ModelRow[]): string[] {
+  return tableLines(COLUMNS, rows);
 }
 
 /** One model as one plain line, for output that is no terminal. */

@@ -1,9 +1,10 @@
-import { type KubeObject, keyOf, type LabelSelector, selects } from '../../../src/api/meta';
+import { keyOf, selects } from '../../../src/api/meta';
 import type { ModelServer } from '../../../src/api/model-server';
 import { isPodReady, type Pod } from '../../../src/api/pod';
+import { scaleTarget } from '../../../src/api/scale-target';
 import { costPerHourOf } from '../../../src/expand';
-import { Labels } from '../../../src/labels';
 import type { Objects } from '../../cluster/objects';
+import { isPodOf } from '../../cluster/pods-of-workload';
 import type { ModelRow } from './live-table';
 import type { SimulatedPod } from './simulated-pods';
 import type { Traffic } from './traffic';
@@ -71,16 +72,15 @@ function scalingOf(pods: readonly Pod[], objects: Objects): Pick<ModelRow, 'boun
     .list('AutoscalingPolicy', { namespace })
     .flatMap(({ spec: { homogeneousTarget, heterogeneousTarget } }) =>
       [...(homogeneousTarget === undefined ? [] : [homogeneousTarget]), ...(heterogeneousTarget?.params ?? [])].flatMap(
-        ({ target, minReplicas, maxReplicas }) =>
-          target !== undefined && pods.some((pod) => isPodOf(target.targetRef, pod, objects))
-            ? [
-                {
-                  name: `${target.targetRef.kind ?? 'ModelServing'} ${namespace}/${target.targetRef.name}`,
-                  minReplicas,
-                  maxReplicas,
-                },
-              ]
-            : [],
+        ({ target, minReplicas, maxReplicas }) => {
+          if (target === undefined) return [];
+          const workload = scaleTarget(target.targetRef, namespace);
+          const deployment =
+            workload.kind === 'Deployment' ? objects.get('Deployment', workload.namespace, workload.name) : undefined;
+          return pods.some((pod) => isPodOf(workload, pod, deployment))
+            ? [{ name: `${workload.kind} ${workload.namespace}/${workload.name}`, minReplicas, maxReplicas }]
+            : [];
+        },
       ),
     );
   const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
@@ -91,15 +91,4 @@ function scalingOf(pods: readonly Pod[], objects: Objects): Pick<ModelRow, 'boun
         ? undefined
         : { min: sum(scaled.map(({ minReplicas }) => minReplicas)), max: sum(scaled.map(({ maxReplicas }) => maxReplicas)) },
   };
-}
-
-type Selecting = KubeObject & { readonly spec?: { readonly selector?: LabelSelector } };
-
-/** Whether a scale target's controller makes this pod. A target without a kind is a ModelServing, as in Kthena. */
-function isPodOf(target: { readonly kind?: string; readonly name?: string }, pod: Pod, objects: Objects): boolean {
-  const { kind = 'ModelServing', name = '' } = target;
-  if (kind === 'ModelServing') return pod.metadata.labels?.[Labels.modelServingName] === name;
-  if (kind !== 'Deployment') return false;
-  const deployment = objects.get('Deployment', pod.metadata.namespace ?? 'default', name) as Selecting | undefined;
-  return deployment?.spec?.selector !== undefined && selects(deployment.spec.selector, pod.metadata.labels);
 }

@@ -3,6 +3,7 @@ import { defaultRouterConfig, parseRouterConfig } from '../../../src/config/rout
 import { type Finding, KvasirError } from '../../../src/errors';
 import { type RunningAutoscaler, startAutoscaler } from '../../autoscaler/autoscaler';
 import type { ExplainedRound } from '../../autoscaler/report/explain-ring';
+import { takeSnapshot } from '../../cluster/cluster-snapshot';
 import { type ManifestCluster, openManifestCluster } from '../../cluster/manifests';
 import { loopbackAddresses } from '../../cluster/manifests/loopback-addresses';
 import type { Clock } from '../../lib/clock';
@@ -22,6 +23,8 @@ export interface PreviewOptions {
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress;
   readonly debugListen: ListenAddress;
+  /** Where the autoscaler's explanations are served. @default nowhere */
+  readonly autoscalerDebugListen?: ListenAddress;
   /** Router configuration file. @default every default */
   readonly configFile?: string;
   /** Time for engines, router and autoscaler alike. */
@@ -50,6 +53,7 @@ export interface RunningPreview {
   readonly clock: Clock;
   readonly cluster: ManifestCluster;
   readonly router: RunningRouter;
+  readonly autoscaler: RunningAutoscaler;
   readonly pods: SimulatedPods;
   readonly traffic: Traffic;
   readonly scalings: readonly Scaled[];
@@ -100,6 +104,7 @@ export async function startPreview(options: PreviewOptions): Promise<RunningPrev
       listen: options.listen,
       metricsListen: options.metricsListen,
       debugListen: options.debugListen,
+      snapshot: () => takeSnapshot(cluster, clock.now()),
       log: options.log.child({ component: 'router' }),
       onRequest: (record) => traffic.add(record),
     });
@@ -110,6 +115,7 @@ export async function startPreview(options: PreviewOptions): Promise<RunningPrev
       cluster,
       clock,
       config: defaultAutoscalerConfig(),
+      ...(options.autoscalerDebugListen && { debugListen: options.autoscalerDebugListen }),
       log: options.log.child({ component: 'autoscaler' }),
       onDecision: (round) => {
         for (const scaled of scaledBy(round, clock.monotonic())) {
@@ -123,6 +129,7 @@ export async function startPreview(options: PreviewOptions): Promise<RunningPrev
       clock,
       cluster,
       router,
+      autoscaler,
       pods,
       traffic,
       scalings,

@@ -73,6 +73,8 @@ describe('bad input', () => {
       '127.0.0.1:0',
       '--debug-listen',
       '127.0.0.1:0',
+      '--autoscaler-debug-listen',
+      '127.0.0.1:0',
       ...flags,
     ]);
 
@@ -150,11 +152,14 @@ describe('bad input', () => {
     expect(written).toEqual([expect.stringContaining(flag)]);
   });
 
-  it.each(['router', 'autoscaler'])('%s --cluster kubernetes says in one line that it is not there yet', async (part) => {
-    expect(await main([part, '--cluster', 'kubernetes'])).toBe(2);
-    expect(written).toHaveLength(1);
-    expect(written[0]).toContain('--cluster kubernetes');
-  });
+  it.each(['router', 'autoscaler'])(
+    '%s --cluster kubernetes says in one line what is wrong with the kubeconfig',
+    async (part) => {
+      expect(await main([part, '--cluster', 'kubernetes', '--kubeconfig', '/none'])).toBe(1);
+      expect(written).toHaveLength(1);
+      expect(written[0]).toContain('/none: --kubeconfig: ');
+    },
+  );
 
   it('a route to a missing server is one line, and the rest runs', async () => {
     const files = ['LLM-Mock-ds1.5b.yaml', 'ModelServer-ds1.5b.yaml'].map((name) => join(examples, name));
@@ -168,6 +173,8 @@ describe('bad input', () => {
       '--metrics-listen',
       '127.0.0.1:0',
       '--debug-listen',
+      '127.0.0.1:0',
+      '--autoscaler-debug-listen',
       '127.0.0.1:0',
     ]);
     while (!written.some((line) => line.startsWith('Ctrl-C'))) await new Promise((resolve) => setTimeout(resolve, 20));

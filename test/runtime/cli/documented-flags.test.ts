@@ -14,7 +14,7 @@ const documented = new Map(
     .slice(1)
     .map((section) => [
       /^`kvasir ([a-z]+)`/.exec(section)![1]!,
-      [...section.matchAll(/^\| `(--[^`]+)` \|/gm)].map(([, flag]) => flag!).sort(),
+      [...section.matchAll(/^\| `(-[^`]+)` \|/gm)].map(([, flag]) => flag!).sort(),
     ]),
 );
 

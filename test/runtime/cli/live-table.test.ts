@@ -1,4 +1,4 @@
-import { type ModelRow, plainLine, tableLines } from '../../../runtime/cli/preview/live-table';
+import { liveTable, type ModelRow, plainLine } from '../../../runtime/cli/preview/live-table';
 
 const busy: ModelRow = {
   model: 'qwen3-8b',
@@ -28,7 +28,7 @@ const idle: ModelRow = {
 
 describe('the live table', () => {
   it('has one line a model under its titles, text to the left, numbers to the right, and a dash for what nobody told', () => {
-    expect(tableLines([busy, idle])).toEqual([
+    expect(liveTable([busy, idle])).toEqual([
       'MODEL                     PODS  RUNNING  WAITING  CACHE HIT  TTFT P50  TTFT P90  REPLICAS  COST/H',
       'qwen3-8b                   2/3       17        4     81.3 %     87 ms    1.24 s   3 (1–4)    3.60',
       'a-model-with-a-long-name   2/3        0        0          –         –         –         3       –',
