@@ -9,6 +9,7 @@ import { PodOverride } from '../workload/pod-override';
 import { type AccessRule, grantAccess, READ } from './access';
 import type { DeepPartial } from './deep-partial';
 import { checkedConfig, createImageDeployment } from './image-deployment';
+import { readWorkloads } from './workload-access';
 
 export interface AutoscalerProps {
   /** Name of the objects. @default 'kvasir-autoscaler' */
@@ -68,7 +69,10 @@ export class Autoscaler extends Construct {
       this,
       this.name,
       [
-        { group: WORKLOAD_GROUP, resources: ['autoscalingpolicies', 'autoscalingpolicybindings', 'modelservings'], verbs: READ },
+        { group: WORKLOAD_GROUP, resources: ['autoscalingpolicies', 'autoscalingpolicybindings'], verbs: READ },
+        ...readWorkloads(this),
+        // Written by routers for those that sleep.
+        { group: 'coordination.k8s.io', resources: ['leases'], verbs: READ },
         {
           group: WORKLOAD_GROUP,
           resources: ['autoscalingpolicies/status', 'autoscalingpolicybindings/status'],

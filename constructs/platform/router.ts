@@ -21,6 +21,7 @@ import { type RedisServer, redisFiles, redisSection } from './redis-server';
 import { type ApiKeyOptions, authAccess, authFiles, authSection, authWarnings, type TokenOptions } from './router-auth';
 import { createSiblingService, type RouterReplication, replicationFiles, replicationSection } from './router-replication';
 import { type EngineTls, type RouterTls, tlsFiles, tlsSections } from './router-tls';
+import { readWorkloads } from './workload-access';
 
 export interface RouterProps {
   /** Name of the objects. @default 'kvasir-router' */
@@ -118,6 +119,9 @@ export class Router extends Construct {
       [
         { group: NETWORKING_GROUP, resources: ['modelroutes', 'modelservers', 'externalmodelproviders'], verbs: READ },
         { group: '', resources: ['pods'], verbs: READ },
+        // A request for a model that sleeps is held and told to the autoscaler: all that the router writes.
+        ...readWorkloads(this),
+        { group: 'coordination.k8s.io', resources: ['leases'], verbs: ['create', 'patch'] },
       ],
       authAccess(this.config.auth, namespace),
     );

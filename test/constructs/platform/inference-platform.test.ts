@@ -141,12 +141,21 @@ describe('rights', () => {
       resources.map((resource) => `${apiGroups[0]}/${resource}: ${[...verbs].sort().join(' ')}`),
     );
 
-  it('of the router are to read', () => {
+  const workloads = [
+    'apps/deployments: get list watch',
+    'apps/statefulsets: get list watch',
+    'workload.serving.volcano.sh/modelservings: get list watch',
+    'leaderworkerset.x-k8s.io/leaderworkersets: get list watch',
+  ];
+
+  it('of the router are to read, and to write leases that wake', () => {
     expect(rules('ClusterRole', 'system:kvasir-router')).toEqual([
       'networking.serving.volcano.sh/modelroutes: get list watch',
       'networking.serving.volcano.sh/modelservers: get list watch',
       'networking.serving.volcano.sh/externalmodelproviders: get list watch',
       '/pods: get list watch',
+      ...workloads,
+      'coordination.k8s.io/leases: create patch',
     ]);
     expect(objects.ofKind('Role').map(({ metadata }) => metadata.name)).toEqual(['kvasir-autoscaler']);
   });
@@ -155,6 +164,8 @@ describe('rights', () => {
     const all = rules('ClusterRole', 'system:kvasir-autoscaler');
     expect(all.filter((rule) => /\/(secrets|\*)|delete|create/.test(rule))).toEqual(['/events: create patch']);
     expect(all.filter((rule) => rule.startsWith('apps/'))).toEqual([
+      'apps/deployments: get list watch',
+      'apps/statefulsets: get list watch',
       'apps/deployments/scale: get update',
       'apps/statefulsets/scale: get update',
     ]);
