@@ -12,7 +12,7 @@ import { addInitCommand } from './commands/init';
 import { addMigrateCommand } from './commands/migrate';
 import { addPreviewCommand } from './commands/preview';
 import { addReplayCommand } from './commands/replay';
-import { addSimulateCommand } from './commands/simulate';
+import { addSimulateCommand } from './commands/simulate-autoscaling';
 import { addStatusCommand } from './commands/status';
 import { addSynthCommand } from './commands/synth';
 import { addValidateCommand } from './commands/validate';
@@ -76,7 +76,7 @@ export function createProgram(interrupted: AbortSignal, exit: ExitStatus): Comma
   addPreviewCommand(program, interrupted);
   addDemoCommand(program, interrupted);
   addReplayCommand(program, exit);
-  addSimulateCommand(program, interrupted, exit);
+  addSimulateCommand(program);
   addGetCommand(program);
   addStatusCommand(program);
   addExplainCommand(program);

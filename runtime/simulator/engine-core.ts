@@ -5,6 +5,7 @@ import { BlockPool } from './core/block-pool';
 import type { EngineOccupancy, EngineStats } from './core/engine-stats';
 import { knownTokens, newSequence, type Sequence } from './core/sequence';
 import { stepDurationMs } from './core/step-duration';
+import { endOfSteps, type Stride, stepsDone } from './core/stride';
 import type { EngineOutcome, EngineRequest } from './engine-request';
 import type { FetchResult } from './remote-kv';
 import type { RetainedBlocks } from './retained-blocks';
@@ -15,6 +16,8 @@ export interface StepReport {
   readonly endMs: number;
   readonly prefillTokens: number;
   readonly decodeSequences: number;
+  /** Steps that this tells of, all alike; more than 1 only with `strides`. */
+  readonly steps: number;
 }
 
 /** Told in core time what request callbacks do not say. */
@@ -32,6 +35,11 @@ export interface EngineCoreOptions extends BatchLimits {
   /** Context length: most tokens of prompt and output together. */
   readonly maxModelLen: number;
   readonly observer?: EngineObserver;
+  /**
+   * Whether steps in which the same sequences decode are computed together, with the same times: a request's `onToken` is then called for
+   * its first token, for its last, and for some between, each with its own index. For days of virtual time. @default false
+   */
+  readonly strides?: boolean;
 }
 
 /** A request in the core. */
@@ -61,6 +69,8 @@ export class EngineCore {
   private readonly idleWaiters: (() => void)[] = [];
   private batch: StepBatch | undefined;
   private stepStartMs = 0;
+  /** Steps that end together with the one of `batch`; undefined: it is alone. */
+  private stride: Stride | undefined;
   private event: Event | undefined;
   private timer: Timer | undefined;
   /** Core time while callbacks run, so that what they submit arrives then. */
@@ -131,6 +141,7 @@ export class EngineCore {
     }
     this.unfinished.add(sequence);
     this.scheduler.waiting.push(sequence);
+    this.endStrideSoon();
     this.wake(now);
     return { abort: () => this.abort(sequence) };
   }
@@ -143,6 +154,7 @@ export class EngineCore {
     this.timer?.cancel();
     this.event = undefined;
     this.batch = undefined;
+    this.stride = undefined;
     for (const sequence of this.unfinished) {
       if (sequence.load === 'underway') sequence.request.remoteKv?.cancel();
       this.scheduler.remove(sequence);
@@ -164,11 +176,16 @@ export class EngineCore {
     if (this.frozenSinceMs === undefined) return;
     const pause = this.clock.monotonic() - this.frozenSinceMs;
     this.frozenSinceMs = undefined;
+    if (this.stride !== undefined) this.stride = { ...this.stride, startMs: this.stride.startMs + pause };
     if (this.event !== undefined) this.setEvent({ at: this.event.at + pause, kind: this.event.kind });
   }
 
   /** Makes every step from the next on `factor` times as long. 1 is normal speed. */
   slowDown(factor: number): void {
+    if (this.stride !== undefined) {
+      this.arriveNow();
+      this.endStrideSoon();
+    }
     this.slowness = factor;
   }
 
@@ -234,7 +251,11 @@ export class EngineCore {
   private catchUp(now: number, withBegin: boolean): void {
     if (this.frozenSinceMs !== undefined || this.dead) return;
     let event = this.event;
-    if (event === undefined || event.at > now) return;
+    if (event === undefined) return;
+    if (event.at > now) {
+      this.endStepsBefore(now);
+      return;
+    }
     for (; event !== undefined && event.at <= now; event = this.event) {
       if (event.kind === 'end') this.endStep(event.at);
       else if (event.at < now || withBegin) this.beginStep(event.at);
@@ -242,6 +263,24 @@ export class EngineCore {
       if (this.frozenSinceMs !== undefined || this.dead) return;
     }
     this.setEvent(this.event);
+  }
+
+  /** Ends the steps of a stride that are over; the others become a stride of their own. */
+  private endStepsBefore(now: number): void {
+    const { stride } = this;
+    const done = stride === undefined ? 0 : stepsDone(stride, now);
+    if (stride === undefined || done === 0) return;
+    this.stride = { ...stride, steps: done };
+    this.endStep(endOfSteps(stride, done));
+    this.setEvent(this.event);
+  }
+
+  /** Lets no step begin but the one that runs, since the next one may compute others. */
+  private endStrideSoon(): void {
+    const { stride } = this;
+    if (stride === undefined) return;
+    this.stride = undefined;
+    this.setEvent({ at: endOfSteps(stride, 1), kind: 'end' });
   }
 
   private setEvent(event: Event | undefined): void {
@@ -268,7 +307,14 @@ export class EngineCore {
     }
     this.batch = batch;
     this.stepStartMs = atMs;
-    this.event = { at: atMs + stepDurationMs(this.options.stepTime, batch) * this.slowness, kind: 'end' };
+    const firstMs = stepDurationMs(this.options.stepTime, batch) * this.slowness;
+    this.event = { at: atMs + firstMs, kind: 'end' };
+    const steps = this.options.strides === true ? this.scheduler.stepsAlike(batch) : 1;
+    if (steps > 1) {
+      const growthMs = this.options.stepTime.perKvTokenMs * batch.sequences.length * this.slowness;
+      this.stride = { startMs: atMs, firstMs, growthMs, steps };
+      this.event = { at: endOfSteps(this.stride, steps), kind: 'end' };
+    }
     this.counters.preemptions += batch.preempted.length;
     const onAdmitted = this.options.observer?.onAdmitted;
     if (onAdmitted !== undefined) {
@@ -278,8 +324,10 @@ export class EngineCore {
 
   private endStep(atMs: number): void {
     const batch = this.batch!;
+    const steps = this.stride?.steps ?? 1;
     this.batch = undefined;
-    this.counters.steps += 1;
+    this.stride = undefined;
+    this.counters.steps += steps;
     this.counters.busyMs += atMs - this.stepStartMs;
     this.counters.prefilledTokens += batch.prefillTokens;
     const produced: Sequence[] = [];
@@ -290,28 +338,30 @@ export class EngineCore {
         this.scheduler.remove(sequence);
         continue;
       }
-      sequence.computedTokens += tokens;
+      if (steps > 1) this.scheduler.extend(sequence, steps);
+      sequence.computedTokens += tokens + steps - 1;
       if (sequence.computedTokens < knownTokens(sequence)) continue;
-      sequence.generatedTokens += 1;
-      this.counters.generatedTokens += 1;
+      sequence.generatedTokens += steps;
+      this.counters.generatedTokens += steps;
       if (sequence.generatedTokens === sequence.request.outputTokens) {
         if (sequence.request.retainsBlocks === true) this.scheduler.retire(sequence);
         else this.scheduler.remove(sequence);
       }
       produced.push(sequence);
     }
-    this.deliver(produced, batch, atMs);
+    this.deliver(produced, batch, atMs, steps);
     if (!this.dead) this.beginStep(atMs);
   }
 
   /** Calls back when the state is whole again, since callbacks may submit, abort or kill. */
-  private deliver(produced: readonly Sequence[], batch: StepBatch, atMs: number): void {
+  private deliver(produced: readonly Sequence[], batch: StepBatch, atMs: number, steps: number): void {
     this.deliveringAtMs = atMs;
     this.options.observer?.onStep?.({
       startMs: this.stepStartMs,
       endMs: atMs,
       prefillTokens: batch.prefillTokens,
       decodeSequences: batch.decodeSequences,
+      steps,
     });
     for (const sequence of produced) {
       if (sequence.state === 'ended') continue;
@@ -329,6 +379,7 @@ export class EngineCore {
     const now = this.arriveNow();
     if (sequence.state === 'ended') return;
     if (sequence.load === 'underway') sequence.request.remoteKv?.cancel();
+    this.endStrideSoon();
     const isInStep = this.batch !== undefined && sequence.scheduledTokens > 0;
     if (isInStep) this.counters.wastedTokens += sequence.scheduledTokens;
     else this.scheduler.remove(sequence);

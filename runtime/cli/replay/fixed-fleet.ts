@@ -2,15 +2,16 @@ import type { ModelServer } from '../../../src/api/model-server';
 import type { Pod } from '../../../src/api/pod';
 import { ACCELERATORS, type Accelerator, acceleratorNamed } from '../../../src/catalog/accelerators';
 import { modelShapeOrDefault } from '../../../src/catalog/models';
-import { gpusNeeded, kvCapacityTokens, type StepTime, stepTimeOf } from '../../../src/catalog/step-time';
+import { kvCapacityTokens, type StepTime, stepTimeOf } from '../../../src/catalog/step-time';
 import { KvasirError } from '../../../src/errors';
 import type { EnginePlan } from '../../../src/expand/engine-plan';
 import { planEngine } from '../../../src/expand/plan-engine';
-import { Annotations, NETWORKING_API_VERSION } from '../../../src/labels';
+import { NETWORKING_API_VERSION } from '../../../src/labels';
 import type { Kind, KindMap, Objects } from '../../cluster/objects';
 import type { Clock } from '../../lib/clock';
 import { EngineCore } from '../../simulator/engine-core';
 import { type EngineLimits, engineLimits } from '../../simulator/engine-limits';
+import { enginePod } from './engine-pod';
 import { ReplayedEngine } from './replayed-engine';
 
 export interface FleetOptions {
@@ -119,34 +120,21 @@ export class FixedFleet {
   }
 
   private pod(index: number): Pod {
-    const { model, engineArgs = [] } = this.options;
-    const { gpus = gpusNeeded(modelShapeOrDefault(model).shape, this.accelerator) } = this.options;
-    return {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: {
-        name: `replayed-${index}`,
-        namespace: NAMESPACE,
-        uid: `replayed-${index}`,
-        labels: LABELS,
-        annotations: { [Annotations.accelerator]: this.accelerator.name },
-      },
-      spec: {
-        containers: [
-          {
-            name: 'engine',
-            image: 'vllm/vllm-openai:latest',
-            args: ['--model', model, ...(gpus > 1 ? ['--tensor-parallel-size', String(gpus)] : []), ...engineArgs],
-            resources: { limits: { [this.accelerator.resourceName]: gpus } },
-          },
-        ],
-      },
-      status: { phase: 'Running', podIP: '127.0.0.1', conditions: [{ type: 'Ready', status: 'True' }] },
-    };
+    const { model, engineArgs, gpus } = this.options;
+    return enginePod({
+      name: `replayed-${index}`,
+      namespace: NAMESPACE,
+      labels: LABELS,
+      model,
+      accelerator: this.accelerator,
+      ...(gpus === undefined ? {} : { gpus }),
+      ...(engineArgs === undefined ? {} : { engineArgs }),
+    });
   }
 }
 
-function knownAccelerator(name: string): Accelerator {
+/** @throws KvasirError when the catalogue has no such accelerator. */
+export function knownAccelerator(name: string): Accelerator {
   const accelerator = acceleratorNamed(name);
   if (accelerator !== undefined) return accelerator;
   throw new KvasirError({

@@ -18,10 +18,15 @@ export class ReplayedEngine {
     this.ttfts += 1;
   }
 
-  /** A further token. @param gapMs since the one before. */
-  nextToken(gapMs: number): void {
+  /** A further token, or several at once. @param gapMs since the one before them. */
+  nextToken(gapMs: number, tokens = 1): void {
     this.itlSeconds += gapMs / 1000;
-    this.itls += 1;
+    this.itls += tokens;
+  }
+
+  /** Time between tokens since the engine started. */
+  tokenGaps(): { readonly seconds: number; readonly count: number } {
+    return { seconds: this.itlSeconds, count: this.itls };
   }
 
   /** Its metrics page, as far as a router reads it. */

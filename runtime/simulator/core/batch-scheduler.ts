@@ -149,6 +149,33 @@ export class BatchScheduler {
     };
   }
 
+  /**
+   * Steps in a row, `batch` being the first, that would all compute the same sequences, one token each, if nobody came or left in between:
+   * until one of them has its last token or no block is free.
+   */
+  stepsAlike(batch: StepBatch): number {
+    const { sequences } = batch;
+    const isSteady = batch.prefillTokens === 0 && this.waiting.length === 0 && this.loading.size === 0;
+    if (!isSteady || sequences.length === 0 || sequences.length < this.running.length) return 1;
+    let steps = Number.POSITIVE_INFINITY;
+    for (const { request, generatedTokens } of sequences) steps = Math.min(steps, request.outputTokens - generatedTokens);
+    while (steps > 1 && this.blocksFor(sequences, steps) > this.pool.free) steps = Math.ceil(steps / 2);
+    return this.blocksFor(sequences, steps) > this.pool.free ? 1 : steps;
+  }
+
+  /** Takes the blocks of further steps of a decoding sequence, which `stepsAlike` found to be free. */
+  extend(sequence: Sequence, steps: number): void {
+    if (!this.grow(sequence, steps)) throw new RangeError('the steps of a stride have no blocks');
+  }
+
+  private blocksFor(sequences: readonly Sequence[], steps: number): number {
+    let missing = 0;
+    for (const { computedTokens, blocks } of sequences) {
+      missing += Math.ceil((computedTokens + steps) / this.limits.blockSize) - blocks.length;
+    }
+    return missing;
+  }
+
   /** Remote KV is there, or is not coming and has to be computed: the sequence waits for a step again, in its place by arrival. */
   endLoad(sequence: Sequence, hasArrived: boolean): void {
     this.loading.delete(sequence);
