@@ -38,7 +38,8 @@ function ofConstruct(construct: IConstruct, cluster: Cluster): readonly FoundAt[
   return [];
 }
 
-function ofObject({ object, source, place }: RenderedObject, cluster: Cluster): readonly FoundAt[] {
+function ofObject(entry: RenderedObject, cluster: Cluster): readonly FoundAt[] {
+  const { object, source } = entry;
   const [group] = object.apiVersion.split('/');
   if (cluster.kthenaServesWorkloads && (group === 'leaderworkerset.x-k8s.io' || group === 'disaggregatedset.x-k8s.io')) {
     return [
@@ -47,7 +48,7 @@ function ofObject({ object, source, place }: RenderedObject, cluster: Cluster): 
         finding: {
           code: 'coexistence/leader-worker-set',
           severity: 'error',
-          object: place,
+          object: entry.place,
           message: `Kthena's controllers make a ModelServing and pods of their own of it (kthena: '${cluster.kthena}')`,
           remedy: 'let a ModelServing run these pods, or leave the workload part of Kthena out of the cluster',
         },
@@ -62,7 +63,7 @@ function ofObject({ object, source, place }: RenderedObject, cluster: Cluster): 
       finding: {
         code: 'coexistence/definition',
         severity: 'error',
-        object: place,
+        object: entry.place,
         message: `Kthena installs this definition here (kthena: '${cluster.kthena}'), and each would undo the other's`,
         remedy: `leave it out; objects of the kind carry the label ${Labels.class}, by which Kvasir's images find theirs`,
       },

@@ -23,11 +23,22 @@ export function examine(root: IConstruct, acknowledged: Findings): Examination {
   shareWaves(rendered, waves);
   for (const [entry, wave] of waves) setWave(entry, wave);
   const findings = acknowledged.sort(findAll(constructs, rendered, cluster));
-  for (const [place, reasons] of reasonsByPlace(findings)) {
-    const entry = rendered.find((candidate) => candidate.place === place);
-    if (entry !== undefined) setAcknowledged(entry, reasons);
-  }
+  writeAcknowledged(rendered, findings);
   return { rendered, findings };
+}
+
+function writeAcknowledged(rendered: readonly RenderedObject[], findings: SortedFindings): void {
+  const places = reasonsByPlace(findings);
+  if (places.size === 0) return;
+  const written = new Set<string>();
+  for (const entry of rendered) {
+    const { place } = entry;
+    const reasons = places.get(place);
+    // Two objects of one place are a finding of their own.
+    if (reasons === undefined || written.has(place)) continue;
+    written.add(place);
+    setAcknowledged(entry, reasons);
+  }
 }
 
 /** Reasons by code of what was acknowledged, for each object or construct that it is about. */

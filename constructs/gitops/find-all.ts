@@ -49,11 +49,11 @@ function findingsOfConstruct(construct: IConstruct): readonly FoundAt[] {
 }
 
 function findingsOfObject(entry: RenderedObject, decoded: Map<RenderedObject, KubeObject>): readonly FoundAt[] {
-  const { object, place, source } = entry;
+  const { object, source } = entry;
   if (!isOurs(object)) return [];
   const outcome = decodeObject(object);
   if (outcome.kind === 'valid') decoded.set(entry, outcome.value);
-  return outcome.findings.map((finding) => ({ construct: source, finding: { ...finding, object: place } }));
+  return outcome.findings.map((finding) => ({ construct: source, finding: { ...finding, object: entry.place } }));
 }
 
 /** A kind of ours, or one that only looks like it: a wrong group is an error, not another kind. */

@@ -15,7 +15,7 @@ export interface RenderedObject {
   /** Path of its file under the output folder. */
   readonly path: string;
   readonly object: KubeObject;
-  /** Construct path and `Kind namespace/name`, as findings name it. */
+  /** Construct path and `Kind namespace/name`, as findings name it; made when asked for, since most objects have no finding. */
   readonly place: string;
 }
 
@@ -29,7 +29,9 @@ export function renderObject(source: ApiObject, images: ImageSettings): Rendered
     source,
     path: filePath(source.chart, object.kind, object.metadata.name),
     object,
-    place: `${source.node.path} (${describeObject(object)})`,
+    get place() {
+      return `${source.node.path} (${describeObject(object)})`;
+    },
   };
 }
 

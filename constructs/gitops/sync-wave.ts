@@ -25,10 +25,15 @@ const EARLY: Readonly<Record<string, number>> = {
 
 /** Wave of each object: its kind's, raised above what `node.addDependency` says it needs; 0 is left out. */
 export function syncWaves(objects: readonly ApiObject[], constructs: readonly IConstruct[]): ReadonlyMap<ApiObject, number> {
-  const waves = new Map(objects.map((object) => [object, EARLY[object.kind] ?? 0]));
-  const edges = constructs.flatMap((source) =>
-    source.node.dependencies.map((target) => [objectsUnder(source), objectsUnder(target)] as const),
-  );
+  const waves = new Map<ApiObject, number>();
+  for (const object of objects) {
+    const wave = EARLY[object.kind];
+    if (wave !== undefined) waves.set(object, wave);
+  }
+  const edges: Edge[] = [];
+  for (const source of constructs) {
+    for (const target of source.node.dependencies) edges.push([objectsUnder(source), objectsUnder(target)]);
+  }
   // Each pass settles at least one object, so more passes than objects means a cycle.
   for (let pass = 0; raise(waves, edges); pass += 1) {
     if (pass > objects.length)
@@ -43,16 +48,17 @@ export function waveOf({ metadata }: KubeObject): number | undefined {
   return wave === undefined ? undefined : Number(wave);
 }
 
-function raise(
-  waves: Map<ApiObject, number>,
-  edges: readonly (readonly [readonly ApiObject[], readonly ApiObject[]])[],
-): boolean {
+/** Objects that come after others. */
+type Edge = readonly [sources: readonly ApiObject[], targets: readonly ApiObject[]];
+
+function raise(waves: Map<ApiObject, number>, edges: readonly Edge[]): boolean {
   let isRaised = false;
+  const waveFor = (object: ApiObject): number => waves.get(object) ?? 0;
   for (const [sources, targets] of edges) {
     for (const target of targets) {
       for (const source of sources) {
-        if (source === target || waves.get(source)! > waves.get(target)!) continue;
-        waves.set(source, waves.get(target)! + 1);
+        if (source === target || waveFor(source) > waveFor(target)) continue;
+        waves.set(source, waveFor(target) + 1);
         isRaised = true;
       }
     }

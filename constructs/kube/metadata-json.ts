@@ -30,9 +30,10 @@ const KEPT_TWICE: ReadonlySet<string> = new Set(['name', 'namespace', 'labels', 
 export function metadataJson(metadata: ApiObjectMetadataDefinition): object {
   const { name, namespace, labels, annotations, finalizers, ownerReferences, _additionalAttributes } =
     metadata as unknown as MetadataFields;
+  const kept = Object.keys(metadata);
   const isKnown =
-    Object.keys(metadata).length === KNOWN.size &&
-    Object.keys(metadata).every((field) => KNOWN.has(field)) &&
+    kept.length === KNOWN.size &&
+    kept.every((field) => KNOWN.has(field)) &&
     finalizers.length === 0 &&
     ownerReferences.length === 0 &&
     Object.keys(_additionalAttributes).every((field) => KEPT_TWICE.has(field));

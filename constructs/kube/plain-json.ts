@@ -13,22 +13,27 @@ export function plainJson(value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'function') return UNRESOLVED;
   if (typeof value !== 'object') return value;
+  if (Array.isArray(value)) return plainList(value);
   if (value instanceof Lazy) return plainJson(value.produce());
-  if (Array.isArray(value)) {
-    const list: unknown[] = [];
-    for (const element of value) {
-      const plain = plainJson(element);
-      if (plain === UNRESOLVED) return UNRESOLVED;
-      list.push(plain);
-    }
-    return list;
+  return value.constructor === Object ? plainMap(value as Readonly<Record<string, unknown>>) : UNRESOLVED;
+}
+
+function plainList(elements: readonly unknown[]): unknown {
+  const list: unknown[] = [];
+  for (const element of elements) {
+    const plain = typeof element === 'string' ? element : plainJson(element);
+    if (plain === UNRESOLVED) return UNRESOLVED;
+    list.push(plain);
   }
-  if (value.constructor !== Object) return UNRESOLVED;
-  const fields = value as Readonly<Record<string, unknown>>;
-  if (typeof fields.resolve === 'function') return UNRESOLVED;
+  return list;
+}
+
+function plainMap(fields: Readonly<Record<string, unknown>>): unknown {
   const map: Record<string, unknown> = {};
   for (const key of sortedKeys(fields)) {
-    const plain = plainJson(fields[key]);
+    const value = fields[key];
+    // A function among them has cdk8s resolve the whole map, if it is called so.
+    const plain = typeof value === 'string' ? value : plainJson(value);
     if (plain === UNRESOLVED) return UNRESOLVED;
     if (plain !== undefined) map[key] = plain;
   }

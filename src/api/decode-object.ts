@@ -1,4 +1,5 @@
 import type { Finding, Place } from '../errors';
+import { copyJson } from './copy-json';
 import { deepFreeze } from './deep-freeze';
 import { type ApiKind, type ApiObject, type ApiObjects, apiKindOf, apiKinds, isApiKind } from './kinds';
 import type { ObjectMeta } from './meta';
@@ -56,7 +57,7 @@ function decode<K extends ApiKind>(kind: K, input: Fields, file: string | undefi
   const filled = normalized.value as Fields;
   const value = {
     ...filled,
-    metadata: structuredClone(metadata),
+    metadata: copyJson(metadata),
     ...(filled.spec === undefined ? {} : { spec: fillDefaults === undefined ? filled.spec : fillDefaults(filled.spec) }),
   };
   const problems: Problem[] = [
@@ -89,6 +90,7 @@ function invalid(
 }
 
 function placed(input: unknown, file: string | undefined, problems: readonly Problem[]): readonly Finding[] {
+  if (problems.length === 0) return [];
   const place: Place = { ...(file === undefined ? {} : { file }), object: nameOf(input) };
   return problems.map((problem) => ({ ...place, ...problem }));
 }

@@ -92,5 +92,9 @@ export function apiKindOf(object: unknown): ApiKind | undefined {
   if (typeof object !== 'object' || object === null) return undefined;
   const { apiVersion, kind } = object as { readonly apiVersion?: unknown; readonly kind?: unknown };
   if (!isApiKind(kind) || typeof apiVersion !== 'string') return undefined;
-  return apiVersion.split('/')[0] === apiKinds[kind].apiVersion.split('/')[0] ? kind : undefined;
+  return apiVersion === apiKinds[kind].apiVersion || groupOf(apiVersion) === groupOf(apiKinds[kind].apiVersion)
+    ? kind
+    : undefined;
 }
+
+const groupOf = (apiVersion: string): string => apiVersion.split('/')[0]!;

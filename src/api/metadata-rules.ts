@@ -5,7 +5,7 @@ import { nearestName } from './nearest-name';
 import { error, type Problem, shown } from './problem';
 
 /** Fields of Kubernetes' ObjectMeta. */
-const FIELDS = [
+const FIELDS: ReadonlySet<string> = new Set([
   'annotations',
   'creationTimestamp',
   'deletionGracePeriodSeconds',
@@ -21,14 +21,14 @@ const FIELDS = [
   'resourceVersion',
   'selfLink',
   'uid',
-];
+]);
 
 /** The API server's rules for the metadata of a namespaced object. */
 export function* metadataRules(metadata: ObjectMeta): Iterable<Problem> {
   const { name, namespace, labels, annotations } = metadata;
   for (const key of Object.keys(metadata)) {
-    if (FIELDS.includes(key)) continue;
-    const nearest = nearestName(key, FIELDS);
+    if (FIELDS.has(key)) continue;
+    const nearest = nearestName(key, [...FIELDS]);
     yield error(
       fieldPath('metadata', key),
       'schema/unknown-field',
@@ -66,6 +66,7 @@ export function* labelRules(labels: Readonly<Record<string, unknown>> | undefine
     return;
   }
   for (const [key, value] of Object.entries(labels ?? {})) {
+    if (isLabelKey(key) && typeof value === 'string' && isLabelValue(value)) continue;
     const field = fieldPath(path, key);
     if (!isLabelKey(key))
       yield error(field, 'metadata/label', `${shown(key)} is no label key`, 'use [domain/]name of letters, digits, -, _ and .');

@@ -1,4 +1,5 @@
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const DNS_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const LABEL_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
@@ -9,8 +10,7 @@ export const isDnsLabel = (name: string): boolean => name.length <= 63 && DNS_LA
 export const isDns1035Label = (name: string): boolean => name.length <= 63 && DNS_1035.test(name);
 
 /** DNS labels joined by dots; at most 253: names of most objects. */
-export const isDnsSubdomain = (name: string): boolean =>
-  name.length <= 253 && name.split('.').every((part) => DNS_LABEL.test(part));
+export const isDnsSubdomain = (name: string): boolean => name.length <= 253 && DNS_SUBDOMAIN.test(name);
 
 /** `name` or `domain/name`, as label keys are. */
 export function isLabelKey(key: string): boolean {

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import { copyJson } from './copy-json';
 import { fieldPath } from './field-path';
 import { nearestName } from './nearest-name';
 import { error, type Problem, shown } from './problem';
@@ -14,50 +15,57 @@ export interface Normalized {
 interface Notes {
   readonly problems: Problem[];
   readonly misspelt: Set<string>;
+  /** Where the value under hand is; a text of it is only made for a problem. */
+  readonly at: (string | number)[];
 }
 
 /**
  * Brings `value` into the form that the API server stores: a copy without nulls, with the schema's defaults. Unknown fields are
  * reported and left out. Values of wrong types are kept for the validator to report.
  */
-export function normalize(schema: TSchema, value: unknown, path = ''): Normalized {
-  const notes: Notes = { problems: [], misspelt: new Set() };
-  return { value: walk(schema, value, path, notes), ...notes };
+export function normalize(schema: TSchema, value: unknown): Normalized {
+  const notes: Notes = { problems: [], misspelt: new Set(), at: [] };
+  const normalized = walk(schema, value, notes);
+  return { value: normalized, problems: notes.problems, misspelt: notes.misspelt };
 }
 
-function walk(schema: TSchema, value: unknown, path: string, notes: Notes): unknown {
-  if (schema['x-kubernetes-preserve-unknown-fields'] === true) return structuredClone(value);
+function walk(schema: TSchema, value: unknown, notes: Notes): unknown {
+  if (schema['x-kubernetes-preserve-unknown-fields'] === true) return copyJson(value);
   if (Array.isArray(value)) {
-    const items = value.map((item, i) =>
-      schema.items === undefined ? item : walk(schema.items, item, fieldPath(path, i), notes),
-    );
-    notes.problems.push(...duplicates(schema, items, path));
+    const items = schema.items === undefined ? [...value] : value.map((item, i) => walkPart(schema.items, item, i, notes));
+    noteDuplicates(schema, items, notes);
     return items;
   }
   if (typeof value !== 'object' || value === null) return value;
   if (schema.additionalProperties !== undefined) {
     // A null in a map is no absent field: the API server refuses it, and so does the validator.
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, walk(schema.additionalProperties, item, fieldPath(path, key), notes)]),
+      Object.entries(value).map(([key, item]) => [key, walkPart(schema.additionalProperties, item, key, notes)]),
     );
   }
   if (schema.type !== 'object') return value;
-  return walkFields(schema, value, path, notes);
+  return walkFields(schema, value, notes);
 }
 
-function walkFields(schema: TSchema, value: object, path: string, notes: Notes): object {
+function walkPart(schema: TSchema, value: unknown, step: string | number, notes: Notes): unknown {
+  if (typeof value !== 'object') return value;
+  notes.at.push(step);
+  const part = walk(schema, value, notes);
+  notes.at.pop();
+  return part;
+}
+
+function walkFields(schema: TSchema, value: object, notes: Notes): object {
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const fields: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    if (property === undefined) noteUnknownField(key, Object.keys(properties), path, notes);
+    if (property === undefined) noteUnknownField(key, Object.keys(properties), notes);
     // A null field is as good as absent: the API server prunes it before it applies defaults.
-    else if (item !== null && item !== undefined) {
-      fields[key] = typeof item === 'object' ? walk(property, item, fieldPath(path, key), notes) : item;
-    }
+    else if (item !== null && item !== undefined) fields[key] = walkPart(property, item, key, notes);
   }
   for (const [key, { default: filled }] of defaultsOf(properties)) {
-    if (!Object.hasOwn(fields, key)) fields[key] = typeof filled === 'object' ? structuredClone(filled) : filled;
+    if (!Object.hasOwn(fields, key)) fields[key] = copyJson(filled);
   }
   return fields;
 }
@@ -74,7 +82,8 @@ function defaultsOf(properties: Readonly<Record<string, TSchema>>): readonly (re
   return found;
 }
 
-function noteUnknownField(key: string, known: readonly string[], path: string, notes: Notes): void {
+function noteUnknownField(key: string, known: readonly string[], notes: Notes): void {
+  const path = fieldPath('', ...notes.at);
   const nearest = nearestName(key, known);
   if (nearest !== undefined) notes.misspelt.add(fieldPath(path, nearest));
   const names = known.length === 0 ? 'no fields are known here' : `known here: ${[...known].sort().join(', ')}`;
@@ -89,23 +98,22 @@ function noteUnknownField(key: string, known: readonly string[], path: string, n
 }
 
 /** Kubernetes' map-like lists: no two items may have the same keys. */
-function duplicates(schema: TSchema, items: readonly unknown[], path: string): Problem[] {
+function noteDuplicates(schema: TSchema, items: readonly unknown[], { problems, at }: Notes): void {
   const keys: readonly string[] | undefined = schema['x-kubernetes-list-map-keys'];
-  if (keys === undefined) return [];
+  if (keys === undefined || items.length < 2) return;
   const seen = new Set<string>();
-  return items.flatMap((item, i) => {
+  for (const [i, item] of items.entries()) {
     const name = JSON.stringify(keys.map((key) => (item as Record<string, unknown> | null)?.[key]));
-    if (!seen.has(name)) {
-      seen.add(name);
-      return [];
+    if (seen.has(name)) {
+      problems.push(
+        error(
+          fieldPath('', ...at, i),
+          'schema/duplicate',
+          `a second item with ${keys.join(', ')} ${name.slice(1, -1)}`,
+          'remove one of them',
+        ),
+      );
     }
-    return [
-      error(
-        fieldPath(path, i),
-        'schema/duplicate',
-        `a second item with ${keys.join(', ')} ${name.slice(1, -1)}`,
-        'remove one of them',
-      ),
-    ];
-  });
+    seen.add(name);
+  }
 }

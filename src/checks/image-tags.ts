@@ -1,16 +1,18 @@
+import type { KubeObject } from '../api/meta';
 import { type Problem, warning } from '../api/problem';
 import { podSpecs } from './pod-specs';
 
 /** Images whose tag may point elsewhere tomorrow: two pods of one workload could run unlike code. */
-export function imageTags(object: object): readonly Problem[] {
-  return podSpecs(object)
-    .flatMap(({ containers }) => containers)
-    .flatMap(({ field, image }) => {
+export function imageTags(object: KubeObject): readonly Problem[] {
+  const problems: Problem[] = [];
+  for (const { containers } of podSpecs(object)) {
+    for (const { field, image } of containers) {
       const reason = mutableTagOf(image);
-      return reason === undefined
-        ? []
-        : [warning(field, 'images/mutable-tag', `${image} has ${reason}`, 'write a release tag or a digest')];
-    });
+      if (reason === undefined) continue;
+      problems.push(warning(field, 'images/mutable-tag', `${image} has ${reason}`, 'write a release tag or a digest'));
+    }
+  }
+  return problems;
 }
 
 /** Why what runs under `image` may change without a change of the manifest; undefined when it cannot be told from the name. */

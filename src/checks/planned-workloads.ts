@@ -51,23 +51,26 @@ export interface Bounds {
 /** Every workload of `set`, expanded once; what cannot be expanded is left out. */
 export function planWorkloads(set: ObjectSet, index = new ServingIndex(set)): readonly PlannedWorkload[] {
   const bounds = scaledBounds(set);
-  return set.objects.flatMap((object): PlannedWorkload[] => {
-    if (workloadKindOf(object) === undefined) return [];
+  const workloads: PlannedWorkload[] = [];
+  for (const object of set.objects) {
+    if (workloadKindOf(object) === undefined) continue;
     const written = writtenReplicas(object);
     const pods = podsOfOneReplica(object);
     const instances = instancesOf(pods);
-    return [
-      {
-        object,
-        pods,
-        instances,
-        servers: instances.flatMap((instance) => serverOf(instance.pods, index)),
-        replicas: bounds.get(keyOf(object)) ?? { min: written, max: written },
-        roleReplicas: roleBounds(object, bounds),
-      },
-    ];
-  });
+    const key = keyOf(object);
+    workloads.push({
+      object,
+      pods,
+      instances,
+      servers: instances.flatMap((instance) => serverOf(instance.pods, index)),
+      replicas: bounds.ofWorkload.get(key) ?? { min: written, max: written },
+      roleReplicas: (object.kind === 'ModelServing' ? bounds.ofRoles.get(key) : undefined) ?? NO_ROLES,
+    });
+  }
+  return workloads;
 }
+
+const NO_ROLES: ReadonlyMap<string, Bounds> = new Map();
 
 interface WithReplicas {
   readonly spec?: { readonly replicas?: number; readonly slices?: number };
@@ -114,15 +117,24 @@ function serverOf(group: readonly Pod[], index: ServingIndex): PlannedServer[] {
 const keyOf = ({ apiVersion, kind, metadata }: KubeObject): string =>
   ObjectSet.key(apiVersion, kind, metadata.namespace ?? 'default', metadata.name);
 
-/** Bounds by workload, and by workload and role for roles that scale inside one. */
-function scaledBounds(set: ObjectSet): ReadonlyMap<string, Bounds> {
-  const bounds = new Map<string, Bounds>();
+/** Bounds of all policies, by what they scale. */
+interface ScaledBounds {
+  readonly ofWorkload: ReadonlyMap<string, Bounds>;
+  /** Of roles that scale inside a workload, by workload and role. */
+  readonly ofRoles: ReadonlyMap<string, ReadonlyMap<string, Bounds>>;
+}
+
+function scaledBounds(set: ObjectSet): ScaledBounds {
+  const ofWorkload = new Map<string, Bounds>();
+  const ofRoles = new Map<string, Map<string, Bounds>>();
   for (const scaler of [...set.ofKind('AutoscalingPolicy'), ...set.ofKind('AutoscalingPolicyBinding')]) {
     const { homogeneousTarget, heterogeneousTarget, disaggregatedTarget } = scaler.spec;
     const add = (ref: ScaleTargetRef | undefined, { minReplicas, maxReplicas }: Scaled, role?: string): void => {
       const { apiVersion, kind, namespace, name } = scaleTarget(ref ?? {}, scaler.metadata.namespace ?? 'default');
       const key = ObjectSet.key(apiVersion, kind, namespace, name);
-      bounds.set(role === undefined ? key : `${key}/${role}`, { min: minReplicas, max: maxReplicas });
+      const bounds = { min: minReplicas, max: maxReplicas };
+      if (role === undefined) ofWorkload.set(key, bounds);
+      else ofRoles.set(key, (ofRoles.get(key) ?? new Map<string, Bounds>()).set(role, bounds));
     };
     if (homogeneousTarget !== undefined) add(homogeneousTarget.target?.targetRef, homogeneousTarget);
     for (const param of heterogeneousTarget?.params ?? []) add(param.target?.targetRef, param);
@@ -130,17 +142,10 @@ function scaledBounds(set: ObjectSet): ReadonlyMap<string, Bounds> {
       add(disaggregatedTarget!.targetRef, role, name);
     }
   }
-  return bounds;
+  return { ofWorkload, ofRoles };
 }
 
 interface Scaled {
   readonly minReplicas: number;
   readonly maxReplicas: number;
-}
-
-function roleBounds(object: KubeObject, bounds: ReadonlyMap<string, Bounds>): ReadonlyMap<string, Bounds> {
-  const prefix = `${keyOf(object)}/`;
-  return object.kind === 'ModelServing'
-    ? new Map([...bounds].flatMap(([key, own]) => (key.startsWith(prefix) ? [[key.slice(prefix.length), own] as const] : [])))
-    : new Map();
 }

@@ -20,6 +20,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The labels of each kind of pod that `object` is or makes; none for other objects. */
 export function podTemplatesOf(object: KubeObject): readonly TemplateLabels[] {
+  if (!WITH_PODS.has(object.kind)) return [];
   const [group = ''] = object.apiVersion.split('/');
   const spec = fields((object as unknown as Fields).spec);
   switch (`${group}/${object.kind}`) {
@@ -50,6 +51,18 @@ export function podTemplatesOf(object: KubeObject): readonly TemplateLabels[] {
       return [];
   }
 }
+
+const WITH_PODS: ReadonlySet<string> = new Set([
+  'Pod',
+  'Deployment',
+  'ReplicaSet',
+  'StatefulSet',
+  'DaemonSet',
+  'Job',
+  'LeaderWorkerSet',
+  'DisaggregatedSet',
+  'ModelServing',
+]);
 
 /** Whether pods with `labels` have all of `wanted`, as far as can be known before they exist. */
 export function mayMatch(labels: TemplateLabels, wanted: Readonly<Record<string, string>>): boolean {

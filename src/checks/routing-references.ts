@@ -14,8 +14,10 @@ export function* routingReferences(set: ObjectSet): Iterable<Finding> {
   for (const route of set.ofKind('ModelRoute'))
     for (const problem of missingTargets(route, set)) yield set.finding(route, problem);
   yield* sharedNames(set);
-  const pods = new PodTemplateIndex(set.objects);
-  for (const server of set.ofKind('ModelServer')) {
+  const servers = set.ofKind('ModelServer');
+  const selectors = servers.map(({ spec }) => spec.workloadSelector.matchLabels ?? {});
+  const pods = new PodTemplateIndex(set.objects, selectors);
+  for (const server of servers) {
     for (const problem of missingPods(server, pods)) yield set.finding(server, problem);
   }
 }

@@ -50,14 +50,12 @@ function* sourceProblems(
   path: string,
 ): Iterable<Problem> {
   if (pod === undefined) return;
-  const ports = new Set([
-    ...pods.flatMap(({ spec }) =>
-      [...(spec.initContainers ?? []), ...spec.containers].flatMap(({ ports: declared }) =>
-        (declared ?? []).map(({ containerPort }) => containerPort),
-      ),
-    ),
-    ...servers.map(({ plan }) => plan.port),
-  ]);
+  const ports = new Set(servers.map(({ plan }) => plan.port));
+  for (const { spec } of pods) {
+    for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+      for (const { containerPort } of container.ports ?? []) ports.add(containerPort);
+    }
+  }
   if (ports.size > 0 && !ports.has(pod.port)) {
     yield warning(
       `${path}.pod.port`,

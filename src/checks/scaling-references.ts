@@ -131,7 +131,8 @@ interface Claim {
 
 function* sharedTargets(scalers: readonly Scaler[], set: ObjectSet): Iterable<Finding> {
   const first = new Map<string, Claim>();
-  for (const claim of [...scalers.flatMap(claimsOf), ...set.objects.flatMap(foreignClaims)]) {
+  const foreign = set.objects.filter(({ kind }) => FOREIGN_SCALERS.has(kind));
+  for (const claim of [...scalers.flatMap(claimsOf), ...foreign.flatMap(foreignClaims)]) {
     const other = first.get(claim.key);
     if (other === undefined) first.set(claim.key, claim);
     else {
@@ -158,6 +159,8 @@ function claimsOf(owner: Scaler): readonly Claim[] {
       : [{ owner, field, key, target }];
   });
 }
+
+const FOREIGN_SCALERS: ReadonlySet<string> = new Set(['HorizontalPodAutoscaler', 'ScaledObject']);
 
 /** Workloads that autoscalers of others own: Kubernetes' own, and KEDA, whose target is a Deployment unless it says otherwise. */
 function foreignClaims(owner: KubeObject): readonly Claim[] {

@@ -11,13 +11,16 @@ const namespaceOf = ({ metadata }: { readonly metadata: { readonly namespace?: s
 export class ServingIndex {
   /** By namespace and first label of the selector. */
   private readonly servers = new Map<string, ModelServer[]>();
+  /** Keys of those labels. */
+  private readonly labelKeys = new Set<string>();
   /** By namespace and name of a server. */
   private readonly routes = new Map<string, ModelRoute[]>();
 
   constructor(set: ObjectSet) {
     for (const server of set.ofKind('ModelServer')) {
       const [label] = Object.entries(server.spec.workloadSelector.matchLabels ?? {});
-      add(this.servers, label === undefined ? namespaceOf(server) : labelKey(namespaceOf(server), label), server);
+      if (label !== undefined) this.labelKeys.add(label[0]);
+      add(this.servers, label === undefined ? namespaceOf(server) : placeOf(namespaceOf(server), ...label), server);
     }
     for (const route of set.ofKind('ModelRoute')) {
       const names = route.spec.rules.flatMap(({ targetModels, shadow }) =>
@@ -30,8 +33,11 @@ export class ServingIndex {
   /** All routing objects that may concern `pod`. */
   contextOf(pod: Pod): ServingContext {
     const namespace = namespaceOf(pod);
-    const keys = [namespace, ...Object.entries(pod.metadata.labels ?? {}).map((label) => labelKey(namespace, label))];
-    const modelServers = keys.flatMap((key) => this.servers.get(key) ?? []);
+    const modelServers = [...(this.servers.get(namespace) ?? [])];
+    const { labels = {} } = pod.metadata;
+    for (const key of Object.keys(labels)) {
+      if (this.labelKeys.has(key)) modelServers.push(...(this.servers.get(placeOf(namespace, key, labels[key]!)) ?? []));
+    }
     const routes = modelServers.flatMap((server) => this.routesTo(server));
     return { modelServers, modelRoutes: [...new Set(routes)] };
   }
@@ -41,8 +47,8 @@ export class ServingIndex {
   }
 }
 
-function labelKey(namespace: string, [key, value]: readonly [string, string]): string {
-  return `${namespace}/${key}=${value}`;
+function placeOf(namespace: string, label: string, value: string): string {
+  return `${namespace}/${label}=${value}`;
 }
 
 function add<T>(map: Map<string, T[]>, key: string, value: T): void {

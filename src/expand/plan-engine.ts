@@ -44,10 +44,11 @@ export function planEngine(pod: Pod, context: ServingContext): EnginePlan | unde
   const env = literalEnv(container);
   const flags = new FlagReader(parseEngineFlags(found.args ?? [], engineTable(engine.name, found.version).flags));
   if (isWorkerNode(flags)) return undefined;
-  const model = modelOf(pod, { flags, env, service, isSilent: found.args === undefined, fallback: FALLBACK_MODEL });
-  const adapters =
-    found.args === undefined ? Object.fromEntries(service.adapters.map((name) => [name, name])) : adaptersOf(flags);
+  const isSilent = found.args === undefined;
+  const model = modelOf(pod, { flags, env, service, isSilent, fallback: FALLBACK_MODEL });
+  const adapters = isSilent ? Object.fromEntries(service.adapters.map((name) => [name, name])) : adaptersOf(flags);
   return {
+    ...(engine.name === 'vllm' ? vllmPlan(flags, env, isSilent) : sglangPlan(flags, pod, isSilent)),
     engine: engine.name,
     version: found.version,
     model: model.name,
@@ -61,14 +62,11 @@ export function planEngine(pod: Pod, context: ServingContext): EnginePlan | unde
     kvCacheDtype: named(flags.text('--kv-cache-dtype')),
     revision: flags.text('--revision'),
     maxLoraRank: (flags.flag('--enable-lora') ?? false) ? (flags.count('--max-lora-rank') ?? DEFAULT_LORA_RANK) : undefined,
-    isSilent: found.args === undefined,
+    isSilent,
     kvTransfer: kvTransferPlan(engine.name, flags, env),
     gpus: gpusOf(pod),
     accelerator: acceleratorOf(pod)?.name,
-    ...(engine.name === 'vllm'
-      ? vllmPlan(flags, env, found.args === undefined)
-      : sglangPlan(flags, pod, found.args === undefined)),
-    maxLoras: maxLorasOf(engine, flags, found.args === undefined ? Object.keys(adapters).length : 0),
+    maxLoras: maxLorasOf(engine, flags, isSilent ? Object.keys(adapters).length : 0),
   };
 }
 
