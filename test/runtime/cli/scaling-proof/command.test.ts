@@ -11,7 +11,7 @@ const simulate = async (...flags: readonly string[]): Promise<void> => {
 
 describe('kvasir simulate autoscaling', () => {
   it.each([
-    [['--peak', '100'], { finding: { code: 'simulate/peak-above-maximum', field: '--peak' } }],
+    [['--peak', '20', '--days', '1'], { finding: { code: 'simulate/peak-above-maximum', field: '--peak' } }],
     [['--traffic', 'trace'], { finding: { code: 'simulate/no-trace', field: '--traffic' } }],
     [['--pools', 'H900:1-2'], { finding: { code: 'catalog/unknown-accelerator' } }],
     [['--pools', 'H100-NVL-94GB:1-2'], { finding: { code: 'simulate/unpriced-accelerator', field: '--pools' } }],
