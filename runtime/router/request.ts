@@ -18,6 +18,8 @@ export interface ClientMessage
   on(event: 'data', listener: (chunk: Buffer) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
   pause(): unknown;
+  /** Whether somebody gave its body up. */
+  isPaused(): boolean;
 }
 
 /** A request as the server takes it, before anything of it was judged. */

@@ -1,10 +1,11 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { ServerOptions as TlsServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { TlsConfig } from '../../src/config/tls-config';
 import type { Clock } from '../lib/clock';
 import { atEndOfTurn } from '../lib/end-of-turn';
+import { Http1Server } from './listener/http1-server';
 import { Http2Sessions } from './listener/http2-sessions';
 import { TlsServer } from './listener/tls-server';
 import { RequestTrace } from './observability/request-trace';
@@ -67,7 +68,15 @@ export async function createRouterServer(options: ServerOptions): Promise<Server
         requireHostHeader: true,
       };
       const server =
-        options.tls === undefined ? createServer(http1) : createTlsServer(options.tls, http1, options, ids, () => app);
+        options.tls === undefined
+          ? new Http1Server(http1, {
+              keepAliveMs: KEEP_ALIVE_MS,
+              requestHeadMs: options.requestHeadMs,
+              isElsewhere: isHealth,
+              serve: (message, response) => void options.serve(incomingOf(message, response, options, ids)),
+              refuseLate: (socket) => refuseConnection(Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket),
+            })
+          : createTlsServer(options.tls, http1, options, ids, () => app);
       server.on('request', (message, response) => {
         if (isHealth(message.url)) handler(message, response);
         else if (options.cors !== undefined && message.method === 'OPTIONS') preflight(options.cors, message, response);

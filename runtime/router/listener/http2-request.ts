@@ -45,6 +45,10 @@ export class Http2Request implements ClientMessage {
   pause(): unknown {
     return this.stream.pause();
   }
+
+  isPaused(): boolean {
+    return this.stream.isPaused();
+  }
 }
 
 function isPseudo(name: string): boolean {

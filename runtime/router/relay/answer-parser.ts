@@ -1,3 +1,5 @@
+import { FieldNames, isHeadText } from '../../lib/field-names';
+
 /** Told what an engine's answer consists of, in order. After `onEnd` or `onMalformed` nothing follows but `onSurplus`. */
 export interface AnswerEvents {
   /** @param headers name in lower case, value, name, value; each byte of a value is one character. Interim (1xx) heads are not told. */
@@ -20,25 +22,11 @@ const MAX_CHUNK_LINE_BYTES = 4 * 1024;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LINE_END = Buffer.from('\r\n');
-/** What no head may hold: control characters, and half a line end. */
-const FORBIDDEN_IN_HEAD = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?:[ \r]|$)/;
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
 
-/** Field names as they were spelled → in lower case. Engines send the same dozen. */
-const NAMES = new Map<string, string>();
-const MAX_NAMES = 1_000;
-
-/** @returns undefined for what is no field name. */
-function fieldName(spelled: string): string | undefined {
-  const known = NAMES.get(spelled);
-  if (known !== undefined) return known;
-  if (!FIELD_NAME.test(spelled)) return undefined;
-  const name = spelled.toLowerCase();
-  if (NAMES.size < MAX_NAMES && spelled.length <= 64) NAMES.set(spelled, name);
-  return name;
-}
+/** As engines spell them. */
+const NAMES = new FieldNames();
 
 /**
  * Reads one HTTP/1.1 answer from the pieces in which it arrives. Strict: what two readers could take in two ways (folded fields, bare
@@ -121,7 +109,7 @@ export class AnswerParser {
     if ((end === -1 ? bytes.length : end) - at > MAX_HEAD_BYTES) return this.malformed('a head that is too long');
     if (end === -1) return -1;
     const text = bytes.toString('latin1', at, end);
-    if (FORBIDDEN_IN_HEAD.test(text)) return this.malformed('a head with a character that none may have');
+    if (!isHeadText(text)) return this.malformed('a head with a character that none may have');
     const status = STATUS_LINE.exec(text);
     if (status === null) return this.malformed('a status line that is none');
     this.keepsAlive = status[1] === '1';
@@ -133,7 +121,7 @@ export class AnswerParser {
       lineEnd = text.indexOf('\r\n', lineStart);
       const colon = text.indexOf(':', lineStart);
       const valueEnd = lineEnd === -1 ? text.length : lineEnd;
-      const name = colon === -1 || colon > valueEnd ? undefined : fieldName(text.slice(lineStart, colon));
+      const name = colon === -1 || colon > valueEnd ? undefined : NAMES.lower(text.slice(lineStart, colon));
       if (name === undefined) return this.malformed('a header that is none');
       const value = text.slice(colon + 1, valueEnd).trim();
       if (name === 'content-length') {

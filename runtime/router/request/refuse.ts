@@ -18,7 +18,7 @@ export function refuse({ answer, trace, message }: IncomingRequest, error: Route
   if (error.retryAfterSeconds !== undefined) headers.push('retry-after', String(error.retryAfterSeconds));
   if (error.kind.challenge !== undefined) headers.push('www-authenticate', error.kind.challenge);
   // The rest of a body that nobody will read would otherwise have to be taken before the next request.
-  if (!message.complete) answer.addHeader('connection', 'close');
+  if (!message.complete || message.isPaused()) answer.addHeader('connection', 'close');
   answer.whole(error.status, headers, Buffer.from(JSON.stringify(errorDocument(textOf(error), dialectOf(message.url)))));
 }
 
