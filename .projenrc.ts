@@ -75,6 +75,7 @@ const project = new typescript.TypeScriptProject({
     'prom-client@15.1.3',
     'tsx@4.23.15',
     'undici@7.30.2',
+    'wabt@1.0.39',
     'xxhash-wasm@1.1.0',
   ],
 

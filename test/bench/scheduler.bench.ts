@@ -45,7 +45,7 @@ function text(bytes: number, seed: number): Uint8Array {
 }
 
 async function main(): Promise<boolean> {
-  const hasher = await BlockHasher.load();
+  const hasher = new BlockHasher();
   const failures: string[] = [];
 
   for (const bytes of [1024, 16_384, 524_288, 2_097_152]) {

@@ -1,4 +1,4 @@
-import xxhash, { type XXHashAPI } from 'xxhash-wasm';
+import { ChainedXxh64 } from '../../lib/xxh64/chained-xxh64';
 
 /** Blocks of the first 16 KB are small, so that short system prompts are told apart; past it large ones keep long prompts cheap. */
 export const SMALL_BLOCK_BYTES = 256;
@@ -37,22 +37,21 @@ export interface CacheKey {
   readonly salt?: string | undefined;
 }
 
+/** A chain's first hash, in two words. */
+interface Seed {
+  readonly low: number;
+  readonly high: number;
+}
+
 /** Hashes prompts in one pass over their bytes: XXH64 of each block, seeded by the hash before it. */
 export class BlockHasher {
-  private readonly small = new Uint8Array(SMALL_BLOCK_BYTES);
-  private readonly large = new Uint8Array(LARGE_BLOCK_BYTES);
-  private readonly wide = new BigUint64Array(1);
-  private readonly narrow = new Uint32Array(this.wide.buffer);
-  private readonly seeds = new Map<string, bigint>();
+  private readonly chain = new ChainedXxh64();
+  private readonly seeds = new Map<string, Seed>();
+  private readonly first: Seed;
 
-  private constructor(
-    private readonly api: XXHashAPI,
-    private readonly seed: bigint,
-  ) {}
-
-  /** Loads the hash function; the only part that takes time. @param seed of all hashes, 64 bits: routers with one seed agree. */
-  static async load(seed = 0n): Promise<BlockHasher> {
-    return new BlockHasher(await xxhash(), seed);
+  /** @param seed of all hashes, 64 bits: routers with one seed agree. */
+  constructor(seed = 0n) {
+    this.first = { low: Number(seed & 0xffffffffn), high: Number((seed >> 32n) & 0xffffffffn) };
   }
 
   hash({ model, adapter, salt }: CacheKey, spans: readonly Uint8Array[]): BlockHashes {
@@ -61,45 +60,55 @@ export class BlockHasher {
     const count = blocksInBytes(totalBytes);
     const words = new Uint32Array(2 * count);
     const plainKey = adapter === undefined ? model : `${model}\n${adapter}`;
-    let chain = this.seedOf(salt === undefined ? plainKey : `${plainKey}\0${salt}`);
+    const seed = this.seedOf(salt === undefined ? plainKey : `${plainKey}\0${salt}`);
+    const { text } = this.chain;
+    this.chain.begin(seed.low, seed.high);
     let span = 0;
     let offset = 0;
-    for (let block = 0; block < count; block++) {
-      const whole = block < SMALL_BLOCKS ? SMALL_BLOCK_BYTES : LARGE_BLOCK_BYTES;
-      const source = spans[span]!;
-      if (source.length - offset >= whole) {
-        chain = this.api.h64Raw(source.subarray(offset, offset + whole), chain);
-        offset += whole;
-      } else {
-        const buffer = block < SMALL_BLOCKS ? this.small : this.large;
-        for (let filled = 0; filled < whole; ) {
-          if (offset === spans[span]!.length) {
-            span += 1;
-            offset = 0;
-          }
-          const rest = spans[span]!;
-          const take = Math.min(whole - filled, rest.length - offset);
-          buffer.set(rest.subarray(offset, offset + take), filled);
-          filled += take;
-          offset += take;
-        }
-        chain = this.api.h64Raw(buffer, chain);
+    for (let block = 0; block < count; ) {
+      const isSmall = block < SMALL_BLOCKS;
+      const blockBytes = isSmall ? SMALL_BLOCK_BYTES : LARGE_BLOCK_BYTES;
+      const blocks = Math.min((isSmall ? Math.min(count, SMALL_BLOCKS) : count) - block, text.length / blockBytes);
+      const bytes = blocks * blockBytes;
+      for (let filled = 0; filled < bytes; ) {
+        const source = spans[span]!;
+        const take = Math.min(bytes - filled, source.length - offset);
+        text.set(take === source.length ? source : source.subarray(offset, offset + take), filled);
+        filled += take;
+        offset += take;
+        if (offset < source.length) continue;
+        span += 1;
+        offset = 0;
       }
-      this.wide[0] = chain;
-      words[2 * block] = this.narrow[0]!;
-      words[2 * block + 1] = this.narrow[1]!;
+      this.chain.hash(blocks, blockBytes, words, 2 * block);
+      block += blocks;
     }
     return { count, totalBytes, words };
   }
 
   /** Hash of a key, remembered: a router sees few models and many prompts. */
-  private seedOf(key: string): bigint {
+  private seedOf(key: string): Seed {
     let seed = this.seeds.get(key);
     if (seed === undefined) {
       if (this.seeds.size >= MAX_SEEDS) this.seeds.clear();
-      seed = this.api.h64(key, this.seed);
+      seed = this.hashOfKey(key);
       this.seeds.set(key, seed);
     }
     return seed;
+  }
+
+  private hashOfKey(key: string): Seed {
+    const words = new Uint32Array(2);
+    const bytes = Buffer.from(key);
+    const { text } = this.chain;
+    this.chain.begin(this.first.low, this.first.high);
+    let at = 0;
+    do {
+      const part = bytes.subarray(at, at + text.length);
+      text.set(part);
+      this.chain.hash(1, part.length, words, 0);
+      at += text.length;
+    } while (at < bytes.length);
+    return { low: words[0]!, high: words[1]! };
   }
 }

@@ -174,7 +174,7 @@ export async function createScheduling(options: SchedulingOptions): Promise<Sche
     random,
     registry,
     index,
-    hasher: await BlockHasher.load(options.replication?.key.hashSeed),
+    hasher: new BlockHasher(options.replication?.key.hashSeed),
     density,
     outputs: new OutputEstimate(),
     get profile() {

@@ -4,7 +4,7 @@ import { BlockHasher, blocksInBytes, bytesOfBlocks } from '../../../../runtime/r
 describe('block hashes of a prompt', () => {
   let hasher: BlockHasher;
   beforeAll(async () => {
-    hasher = await BlockHasher.load();
+    hasher = new BlockHasher();
   });
 
   it.each([
@@ -22,7 +22,7 @@ describe('block hashes of a prompt', () => {
 
   it('are the same with the same seed only', async () => {
     const words = async (seed?: bigint): Promise<Uint32Array> =>
-      (await BlockHasher.load(seed)).hash({ model: 'm' }, [new Uint8Array(600)]).words;
+      new BlockHasher(seed).hash({ model: 'm' }, [new Uint8Array(600)]).words;
     expect(await words(7n)).toEqual(await words(7n));
     expect(await words(7n)).not.toEqual(await words(8n));
     expect(await words()).toEqual(await words(0n));

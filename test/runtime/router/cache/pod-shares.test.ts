@@ -22,7 +22,7 @@ describe('the shares of pods in the prefix index', () => {
     const density = new TextDensity();
     const shares = new PodShares(index, density);
     prepare(shares, density, new LiveEndpoint(candidate(0).endpoint, CAPACITY, true));
-    const hasher = await BlockHasher.load();
+    const hasher = new BlockHasher();
     index.reserve(hasher.hash({ model: 'm' }, [new Uint8Array(16_384)]), 0).confirm();
     return index.heldBytes(0);
   };
