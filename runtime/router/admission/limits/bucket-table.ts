@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { lru } from '../../../lib/lru';
 import type { Limit } from './limit';
 import { type BucketSize, TokenBucket } from './token-bucket';
 
@@ -7,7 +7,7 @@ const MAX_BUCKETS = 50_000;
 
 /** Buckets in memory, by key, made when they are first asked for. A bucket follows the size of its limit and keeps its level. */
 export class BucketTable {
-  private readonly buckets = new LRUCache<string, TokenBucket>({ max: MAX_BUCKETS });
+  private readonly buckets = lru<string, TokenBucket>(MAX_BUCKETS);
 
   /** @param sizeOf how large the bucket of a limit is here. @default as large as the limit */
   constructor(private readonly sizeOf: (limit: Limit) => BucketSize = ({ size }) => size) {}

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { ClientLimit } from '../../../../src/config/rate-limit-config';
+import { lru } from '../../../lib/lru';
 import type { Identity } from '../identity';
 import { type Limit, limitsOf } from './limit';
 
@@ -9,7 +9,7 @@ const NONE: readonly Limit[] = [];
 
 /** What each user and tenant may use. */
 export class ClientLimits {
-  private readonly byClient = new LRUCache<string, readonly Limit[]>({ max: MAX_CLIENTS });
+  private readonly byClient = lru<string, readonly Limit[]>(MAX_CLIENTS);
 
   constructor(private readonly rules: readonly ClientLimit[]) {}
 

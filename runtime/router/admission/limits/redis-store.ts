@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../lib/clock';
+import { lru } from '../../../lib/lru';
 import type { RedisConnection } from '../../../lib/redis-connection';
 import { BucketTable } from './bucket-table';
 import type { Limit } from './limit';
@@ -26,7 +26,7 @@ const MAX_DEBTS = 50_000;
  */
 export class RedisStore implements LimitStore {
   private readonly buckets: BucketTable;
-  private readonly owed = new LRUCache<string, number>({ max: MAX_DEBTS });
+  private readonly owed = lru<string, number>(MAX_DEBTS);
   private readonly charging = new Set<Promise<void>>();
 
   constructor(private readonly options: RedisStoreOptions) {

@@ -1,5 +1,6 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import type { QueueConfig } from '../../../../src/config/queue-config';
+import { lru } from '../../../lib/lru';
 import type { RequestHead } from '../../request';
 import type { Identity } from '../identity';
 
@@ -13,7 +14,7 @@ export class RecentSessions {
 
   constructor({ header, maxSessions }: QueueConfig['sessionBoost']) {
     this.header = header.toLowerCase();
-    this.answeredMs = new LRUCache({ max: maxSessions });
+    this.answeredMs = lru(maxSessions);
   }
 
   /** The session of a request; undefined when it names none. Nobody has another user's. */

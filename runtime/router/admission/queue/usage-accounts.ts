@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { lru } from '../../../lib/lru';
 
 /** Parts that a window is remembered in: what leaves it does so in steps of one. */
 const PARTS = 60;
@@ -7,7 +7,7 @@ const MAX_ACCOUNTS = 50_000;
 
 /** What was used lately, by account: amounts of a sliding window. */
 export class UsageAccounts {
-  private readonly accounts = new LRUCache<string, Account>({ max: MAX_ACCOUNTS });
+  private readonly accounts = lru<string, Account>(MAX_ACCOUNTS);
   private readonly partMs: number;
 
   constructor(windowMs: number) {
