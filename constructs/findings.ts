@@ -1,8 +1,8 @@
 import type { IConstruct } from 'constructs';
 import { type Finding, findingLine } from '../src/errors';
 
-/** Findings that no acknowledgement removes: the output folder would be wrong. */
-const NEVER_ACKNOWLEDGED = /^gitops\//;
+/** Findings that no acknowledgement removes: nothing could be written, or an object would be lost. */
+const NEVER_ACKNOWLEDGED = /^gitops\/(?:duplicate-file|unreadable|folder-outside|two-output-folders)$/;
 
 /** A finding that its author called known and fine. */
 export interface AcknowledgedFinding {
@@ -50,11 +50,12 @@ export class Findings {
    * Silences findings with `code` at `construct` and everything under it.
    *
    * @param reason why it is fine, for the next reader. Must not be empty.
-   * @throws RangeError when `reason` is empty or the code belongs to `gitops/`, whose findings protect the output folder.
+   * @throws RangeError when `reason` is empty, and for findings without whose remedy nothing can be written.
    */
   acknowledge(code: string, construct: IConstruct, reason: string): void {
     if (reason.trim() === '') throw new RangeError(`acknowledging ${code} at ${construct.node.path} needs a reason`);
-    if (NEVER_ACKNOWLEDGED.test(code)) throw new RangeError(`${code} cannot be acknowledged: the output folder would be wrong`);
+    if (NEVER_ACKNOWLEDGED.test(code))
+      throw new RangeError(`${code} cannot be acknowledged: nothing could be written, or an object would be lost`);
     this.acknowledgements.push({ code, construct, reason, isUsed: false });
   }
 

@@ -2,6 +2,7 @@ import type { IConstruct } from 'constructs';
 import type { Findings, SortedFindings } from '../findings';
 import { stackContext } from '../stack-context';
 import { findAll } from './find-all';
+import { foreignFiles } from './foreign-files';
 import { type RenderedObject, renderObject, setAcknowledged, setWave } from './rendered-object';
 import { syncWaves, waveOf } from './sync-wave';
 import { walk } from './walk';
@@ -13,8 +14,12 @@ export interface Examination {
   readonly findings: SortedFindings;
 }
 
-/** Renders everything under `root` once and runs all checks. Writes nothing. */
-export function examine(root: IConstruct, acknowledged: Findings): Examination {
+/**
+ * Renders everything under `root` once and runs all checks. Writes nothing.
+ *
+ * @param folder where it would be written. @default what stands there is not looked at
+ */
+export function examine(root: IConstruct, acknowledged: Findings, folder?: string): Examination {
   const { constructs, objects } = walk(root);
   const { cluster, images } = stackContext(root);
   const rendered = objects.map((object) => renderObject(object, images));
@@ -22,7 +27,9 @@ export function examine(root: IConstruct, acknowledged: Findings): Examination {
   const waves = new Map(rendered.map((entry) => [entry, waveOf(entry.object) ?? byObject.get(entry.source) ?? 0]));
   shareWaves(rendered, waves);
   for (const [entry, wave] of waves) setWave(entry, wave);
-  const findings = acknowledged.sort(findAll(constructs, rendered, cluster));
+  const found = findAll(constructs, rendered, cluster);
+  const foreign = folder === undefined ? [] : foreignFiles(folder, rendered);
+  const findings = acknowledged.sort([...found, ...foreign]);
   writeAcknowledged(rendered, findings);
   return { rendered, findings };
 }
@@ -45,6 +52,8 @@ function writeAcknowledged(rendered: readonly RenderedObject[], findings: Sorted
 function reasonsByPlace({ acknowledged }: SortedFindings): ReadonlyMap<string, ReadonlyMap<string, string>> {
   const places = new Map<string, Map<string, string>>();
   for (const { finding, reason } of acknowledged) {
+    // What is about the folder is not about the object.
+    if (finding.code.startsWith('gitops/')) continue;
     const reasons = places.get(finding.object ?? '') ?? new Map<string, string>();
     places.set(finding.object ?? '', reasons.set(finding.code, reason));
   }

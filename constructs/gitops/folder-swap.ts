@@ -15,6 +15,9 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { KvasirError } from '../../src/errors';
 import { formatIndex, INDEX_FILE, readIndex } from './folder-index';
 
+/** Code of a file in the way that no synth wrote. */
+export const FOREIGN_FILE = 'gitops/foreign-file';
+
 /** What a swap did, as paths under the folder. */
 export interface SwapResult {
   readonly written: readonly string[];
@@ -28,12 +31,17 @@ export interface SwapResult {
  * folder is as it was; a process that dies between renames leaves an index of old and new files, so that the next run mends everything.
  *
  * @param files path under `folder` → content
+ * @param mayOverwrite paths that are written whoever wrote them before. @default none
  * @throws KvasirError `gitops/foreign-file` when a file that is not ours stands where one of ours must go.
  */
-export function swapFolder(folder: string, files: ReadonlyMap<string, string>): SwapResult {
+export function swapFolder(
+  folder: string,
+  files: ReadonlyMap<string, string>,
+  mayOverwrite: ReadonlySet<string> = new Set(),
+): SwapResult {
   const target = resolve(folder);
   const owned = new Set(readIndex(target));
-  const changed = changedFiles(target, files, owned);
+  const changed = changedFiles(target, files, new Set([...owned, ...mayOverwrite]));
   const removed = [...owned].filter((path) => !files.has(path) && existsSync(join(target, path)));
   const index = formatIndex(files.keys());
   if (changed.length > 0 || removed.length > 0 || readText(join(target, INDEX_FILE)) !== index) {
@@ -69,7 +77,7 @@ function changedFiles(target: string, files: ReadonlyMap<string, string>, owned:
     if (present === content) continue;
     if (present !== undefined && !owned.has(path)) {
       throw new KvasirError({
-        code: 'gitops/foreign-file',
+        code: FOREIGN_FILE,
         file: join(target, path),
         message: 'a file that synth did not write is in the way',
         remedy: `move it, or add its path to ${INDEX_FILE} to give it up`,

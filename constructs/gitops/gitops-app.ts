@@ -9,7 +9,7 @@ import { Findings, FindingsError, type SortedFindings } from '../findings';
 import type { ImageSettings } from '../images';
 import { setStackContext } from '../stack-context';
 import { examine } from './examine';
-import { type SwapResult, swapFolder } from './folder-swap';
+import { FOREIGN_FILE, type SwapResult, swapFolder } from './folder-swap';
 import { manifestText } from './manifest-text';
 
 export interface GitOpsAppProps {
@@ -70,7 +70,7 @@ export class GitOpsApp extends App {
    * @throws FindingsError with all errors; the folder is then as it was.
    */
   override synth(): SwapResult {
-    const { rendered, findings } = examine(this, this.findings);
+    const { rendered, findings } = examine(this, this.findings, this.outdir);
     const errors = findings.open.filter(({ severity }) => severity === 'error' || (this.isStrict && severity === 'warning'));
     for (const finding of findings.open) {
       if (!errors.includes(finding)) this.report(`${finding.severity}: ${findingLine(finding)}`);
@@ -83,7 +83,12 @@ export class GitOpsApp extends App {
       this.writeReport({ written: [], removed: [], unchanged: 0, findings: open, acknowledged });
       throw new FindingsError(errors);
     }
-    const swap = swapFolder(this.outdir, new Map(rendered.map(({ path, object }) => [path, manifestText(object)])));
+    const files = new Map(rendered.map(({ path, object }) => [path, manifestText(object)]));
+    const given = new Set(
+      findings.acknowledged.flatMap(({ finding }) => (finding.code === FOREIGN_FILE ? [finding.object] : [])),
+    );
+    const mayOverwrite = new Set(rendered.flatMap(({ place, path }) => (given.has(place) ? [path] : [])));
+    const swap = swapFolder(this.outdir, files, mayOverwrite);
     this.writeReport({ ...swap, findings: findings.open, acknowledged });
     return swap;
   }
@@ -95,7 +100,7 @@ export class GitOpsApp extends App {
 
   /** Runs all checks and writes nothing. */
   check(): SortedFindings {
-    return examine(this, this.findings).findings;
+    return examine(this, this.findings, this.outdir).findings;
   }
 
   /** GPUs and price per hour of all models, at their fewest and most replicas. */

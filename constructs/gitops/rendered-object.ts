@@ -2,6 +2,7 @@ import type { ApiObject } from 'cdk8s';
 import type { KubeObject } from '../../src/api/meta';
 import { describeObject } from '../../src/api/meta';
 import { acknowledgementAnnotation } from '../../src/checks';
+import { PASSED_ON } from '../../src/checks/part-of-cluster';
 import type { ImageSettings } from '../images';
 import { canonicalize } from './canonical-object';
 import { filePath } from './file-name';
@@ -44,6 +45,11 @@ export function setWave({ object }: RenderedObject, wave: number): void {
 /** Writes into an object what was acknowledged about it, so that a later look at the files alone knows it too. */
 export function setAcknowledged({ object }: RenderedObject, reasons: ReadonlyMap<string, string>): void {
   annotate(object as Mutable<KubeObject>, acknowledgementAnnotation(object, reasons));
+}
+
+/** Writes into an object that it was passed on as somebody else wrote it, and names what is not there. */
+export function setPassedOn({ object }: RenderedObject): void {
+  annotate(object as Mutable<KubeObject>, PASSED_ON);
 }
 
 /** Adds annotations, keys in the order in which cdk8s writes them. */

@@ -4,7 +4,7 @@ import type { FoundAt } from './found-at';
 const SAID_BY_CONSTRUCT: Readonly<Record<string, string>> = {
   'fit/ranks': 'workload/parallelism',
   'routing/kv-layout': 'pd/kv-layout',
-  'manifest/file-case': 'gitops/duplicate-file',
+  'manifest/file-case': 'gitops/file-case',
 };
 
 /** `found` without what a construct already says about its own objects. */

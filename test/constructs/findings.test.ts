@@ -35,8 +35,10 @@ const pod = (chart: Chart, image: string) =>
   new ApiObject(chart, 'pod', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { containers: [{ image }] } });
 const someServer = (chart: Chart) =>
   new ModelServer(chart, 'some-server', { engine: 'vLLM', podLabels: { app: 'some' }, port: 8000 });
-const configMap = (chart: Chart, name: string) =>
-  new ApiObject(chart, name, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+const configMap = (chart: Chart, name: string, namespace?: string) =>
+  new ApiObject(chart, namespace === undefined ? name : `${name}-${namespace}`, {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: namespace === undefined ? { name } : { name, namespace } },
+  });
 const claim = (chart: Chart, annotations: Record<string, string>) =>
   new ApiObject(chart, 'claim', { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'claim', annotations } });
 const claimPod = (chart: Chart) =>
@@ -143,10 +145,16 @@ const TABLE: readonly Row[] = [
     /^c\/s \(Secret default\/s\): stringData/,
   ],
   [
-    'gitops/duplicate-file',
+    'gitops/file-case',
     'error',
     (c) => [configMap(c, 'a'), configMap(c, 'A')],
-    /^c\/A \(ConfigMap default\/A\): would overwrite c\/ConfigMap\.a\.yaml of c\/a/,
+    /^c\/A \(ConfigMap default\/A\): would overwrite c\/ConfigMap\.a\.yaml of c\/a .* where letters' case/,
+  ],
+  [
+    'gitops/duplicate-file',
+    'error',
+    (c) => ['x', 'y'].map((namespace) => configMap(c, 'a', namespace)),
+    /^c\/a-y \(ConfigMap y\/a\): would overwrite c\/ConfigMap\.a\.yaml of c\/a-x \(ConfigMap x\/a\); /,
   ],
   [
     'references/duplicate',
@@ -336,7 +344,7 @@ describe('what synth finds', () => {
 
   it.each([
     ['workload/parallelism', (c: Chart) => group(c, 'g', { parallelism: { tensor: 2 } })],
-    ['gitops/duplicate-file', (c: Chart) => [configMap(c, 'a'), configMap(c, 'A')]],
+    ['gitops/file-case', (c: Chart) => [configMap(c, 'a'), configMap(c, 'A')]],
   ])('says %s once, not once more about the objects', (code, stack) => {
     const app = new GitOpsApp();
     stack(new Chart(app, 'c'));

@@ -17,6 +17,7 @@ import { decodeKind, decodeObject } from '../../src/api/decode-object';
 import { apiKindOf } from '../../src/api/kinds';
 import { findingLine } from '../../src/errors';
 import { boosterChildren, expandModelBooster } from '../../src/expand';
+import { Annotations } from '../../src/labels';
 import { readManifests } from '../../src/read-manifests';
 import { coreObjectProblems } from '../helpers/core-object-problems';
 import { FIXTURES } from '../helpers/example-objects';
@@ -68,7 +69,9 @@ function withoutNulls(value: unknown): unknown {
 /** What a stack adds to every object: the wave, and what keeps claims and definitions when Git drops them. */
 function withoutGitOps(object: AnyObject): unknown {
   const { annotations = {}, ...metadata } = object.metadata;
-  const own = Object.entries(annotations).filter(([key]) => key !== SYNC_WAVE && !key.startsWith('argocd.argoproj.io/'));
+  const own = Object.entries(annotations).filter(
+    ([key]) => ![SYNC_WAVE, Annotations.passedOn].includes(key) && !key.startsWith('argocd.argoproj.io/'),
+  );
   return { ...object, metadata: { ...metadata, ...(own.length === 0 ? {} : { annotations: Object.fromEntries(own) }) } };
 }
 

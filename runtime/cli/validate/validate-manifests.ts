@@ -1,10 +1,9 @@
+import { describeObject } from '../../../src/api/meta';
 import { checkObjects, sortByAnnotations } from '../../../src/checks';
 import type { AnnotatedFindings } from '../../../src/checks/acknowledgements';
+import { ABSENCES, isPassedOn, severityInPart } from '../../../src/checks/part-of-cluster';
 import type { ManifestSet } from '../../cluster/manifests/manifest-files';
 import { decodeManifests } from '../manifests/decode-manifests';
-
-/** Codes of references to nothing, which an object that is invalid and left out would cause as well. */
-const MISSING = /\/missing-|\/no-pods$/;
 
 /**
  * Everything that is wrong with some manifests: their syntax, each object, and all of them together, less what an object's own annotation
@@ -12,7 +11,10 @@ const MISSING = /\/missing-|\/no-pods$/;
  */
 export function validateManifests({ objects, findings }: ManifestSet): AnnotatedFindings {
   const decoded = decodeManifests(objects);
-  const together = checkObjects(decoded.checked).filter(({ code }) => decoded.invalid === 0 || !MISSING.test(code));
+  const passedOn = new Set(objects.flatMap(({ object }) => (isPassedOn(object) ? [describeObject(object)] : [])));
+  const together = checkObjects(decoded.checked)
+    .filter(({ code }) => decoded.invalid === 0 || !ABSENCES.test(code))
+    .map((finding) => (passedOn.has(finding.object ?? '') ? { ...finding, severity: severityInPart(finding) } : finding));
   const { open, acknowledged } = sortByAnnotations(
     [...findings, ...decoded.findings, ...together],
     objects.map(({ object }) => object),

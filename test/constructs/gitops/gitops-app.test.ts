@@ -53,6 +53,40 @@ describe('GitOpsApp.synth', () => {
     expect(second).toEqual({ written: [], removed: [], unchanged: first.written.length });
   });
 
+  it('names every file in its way that it did not write, and overwrites those that may go', () => {
+    const outdir = temporaryFolder();
+    mkdirSync(join(outdir, 'web'));
+    for (const name of ['a', 'b']) writeFileSync(join(outdir, `web/ConfigMap.${name}.yaml`), 'by hand');
+    const app = configMaps({ outdir }, ['a', 'b', 'c']);
+    const codes = (stack: GitOpsApp): readonly string[] => {
+      try {
+        stack.synth();
+        return [];
+      } catch (error) {
+        return (error as FindingsError).findings.map(({ code, object }) => `${code} ${object}`);
+      }
+    };
+    const inTheWay = ['a', 'b'].map((name) => `gitops/foreign-file web/${name} (ConfigMap site/${name})`);
+    expect(codes(app)).toEqual(inTheWay);
+    const [a, b] = app.node.findChild('web').node.children;
+    app.findings.acknowledge('gitops/foreign-file', a!, 'the old tool wrote it');
+    expect(codes(app)).toEqual(inTheWay.slice(1));
+    expect(Object.values(filesUnder(outdir))).toEqual(['by hand', 'by hand']);
+    app.findings.acknowledge('gitops/foreign-file', b!, 'the old tool wrote it');
+    expect(app.synth().written).toHaveLength(3);
+    // It is about the folder, so that the object does not carry it.
+    expect(Object.values(filesUnder(outdir)).join('')).not.toMatch(/by hand|acknowledged/);
+    expect(app.check().open.map(({ code }) => code)).toEqual(Array(2).fill('findings/unused-acknowledgement'));
+  });
+
+  it("writes files that differ in letters' case only where that is acknowledged", () => {
+    const outdir = temporaryFolder();
+    const app = configMaps({ outdir }, ['a', 'A']);
+    expect(() => app.synth()).toThrow(/gitops\/file-case/);
+    app.findings.acknowledge('gitops/file-case', app, 'nobody checks it out on such a system');
+    expect(new Set(app.synth().written)).toEqual(new Set(['web/ConfigMap.A.yaml', 'web/ConfigMap.a.yaml']));
+  });
+
   it('writes the same bytes when the stack makes its charts and objects in another order', () => {
     const [forward, backward] = [temporaryFolder(), temporaryFolder()];
     const make = (outdir: string, names: readonly string[]) => {

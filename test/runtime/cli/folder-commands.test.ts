@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiObject, Chart } from 'cdk8s';
-import { GitOpsApp } from '../../../constructs';
+import { GitOpsApp, KthenaManifests } from '../../../constructs';
 import { FIXTURES } from '../../helpers/example-objects';
 import { runCli } from '../../helpers/run-cli';
 import { sampleStack } from '../../helpers/sample-stack';
@@ -174,6 +174,22 @@ describe('kvasir validate', () => {
       { reason: 'a sandbox', finding: expect.objectContaining({ code: 'images/mutable-tag', object: 'Pod default/p' }) },
     ]);
     expect((await runCli('validate', folder(false), '--strict')).code).toBe(1);
+  });
+
+  it("says the same as synth of a reference to nothing in somebody else's manifests, which the cluster may have", async () => {
+    const outdir = temporaryFolder();
+    const reports: string[] = [];
+    const app = new GitOpsApp({ outdir, report: (line) => reports.push(line) });
+    const text =
+      'apiVersion: networking.serving.volcano.sh/v1alpha1\nkind: ModelRoute\nmetadata: { name: r }\nspec: { modelName: x, rules: [{ targetModels: [{ modelServerName: nobody }] }] }\n';
+    new KthenaManifests(new Chart(app, 'c'), 'kthena', { text });
+    app.synth();
+    expect(reports).toEqual([expect.stringMatching(/^warning: .*there is no ModelServer "nobody"/)]);
+    const { code, lines } = await runCli('validate', outdir);
+    expect([code, lines[0]]).toEqual([0, expect.stringMatching(/^warning: .*there is no ModelServer "nobody"/)]);
+    const alone = temporaryFolder();
+    edit(alone, 'route.yaml', text);
+    expect((await runCli('validate', alone)).lines[0]).toMatch(/^error: .*there is no ModelServer "nobody"/);
   });
 
   it("reads every one of Kthena's examples", async () => {
