@@ -47,6 +47,8 @@ export const Annotations = {
   drain: 'kvasir.dev/drain',
   /** On a pod: since when (RFC 3339) the autoscaler drains it, before its workload goes to zero replicas. */
   drainedAt: 'kvasir.dev/drained-at',
+  /** On a workload: the term of the autoscaler's leader that last decided on it, as `<number of the term>/<identity>`. */
+  scalerEpoch: 'kvasir.dev/scaler-epoch',
   /** On a policy: `kvasir` has Kvasir's autoscaler act on it where Kthena's runs too; any other value leaves it to somebody else. */
   autoscalerClass: 'kvasir.dev/autoscaler-class',
   /** On a policy: `true` stops the autoscaler from acting on it. */
@@ -86,5 +88,7 @@ export const Annotations = {
   tenantIsolation: 'kvasir.dev/tenant-isolation',
   /** On any object: findings about it that are known and fine, as JSON of code and reason. `kvasir validate` reads it. */
   acknowledged: 'kvasir.dev/acknowledged',
+  /** On an object of KthenaManifests that names what is not there: it may be elsewhere in the cluster. `kvasir validate` reads it. */
+  passedOn: 'kvasir.dev/passed-on',
   schedulingGroup: 'scheduling.k8s.io/group-name',
 } as const;

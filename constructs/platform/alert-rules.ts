@@ -1,3 +1,4 @@
+import type { AutoscalerConfig } from '../../src/config/autoscaler-config';
 import type { PrometheusRuleEntry } from '../kube/prometheus-rule';
 import { ENGINE_SERIES, MODEL_LABEL } from './engine-series';
 
@@ -27,6 +28,12 @@ export interface RouterAlertConfig {
   /** Time from fetch to fetch of the keys that sign tokens; absent where no tokens are taken. */
   readonly jwksRefreshMs?: number;
 }
+
+/** A week, and a day. */
+const CERTIFICATE_WARNING_SECONDS = 7 * 86_400;
+const CERTIFICATE_CRITICAL_SECONDS = 86_400;
+/** What of an autoscaler's configuration its alerts go by. */
+export type AutoscalerAlertConfig = Pick<AutoscalerConfig, 'syncPeriodMs' | 'leaseDurationMs'>;
 
 /** Keys are called stale when so many fetches in a row brought none, */
 const MISSED_FETCHES = 3;
@@ -107,8 +114,41 @@ export function routerAlerts(
       summary: 'Router {{ $labels.pod }} needs a restart for its configuration',
       description: '{{ $value }} fields of the file are not in use before. Its log names them; roll the Deployment.',
     }),
+    ...certificateAlerts(series),
+    siblingsUnknown(series),
     ...(jwksRefreshMs === undefined ? [] : [staleKeys(series, jwksRefreshMs)]),
   ];
+}
+
+/** Renewal begins weeks before a certificate ends, so that one with a week left is not being renewed. Silent without TLS. */
+function certificateAlerts(series: (name: string, more?: string) => string): readonly PrometheusRuleEntry[] {
+  const left = `min by (pod, use) (${series('kvasir_router_tls_certificate_expiry_timestamp_seconds')}) - time()`;
+  const description =
+    'It has {{ $value | humanizeDuration }}. Look at what renews the Secret; a new file is taken without a restart.';
+  return [
+    warning('KvasirCertificateEndsSoon', '30m', `${left} < ${CERTIFICATE_WARNING_SECONDS}`, {
+      summary: 'The certificate of router {{ $labels.pod }} ({{ $labels.use }}) ends within a week',
+      description,
+    }),
+    critical('KvasirCertificateEnds', '5m', `${left} < ${CERTIFICATE_CRITICAL_SECONDS}`, {
+      summary: 'The certificate of router {{ $labels.pod }} ({{ $labels.use }}) ends within a day, or has ended',
+      description,
+    }),
+    warning('KvasirCertificateRefused', '5m', `min by (pod, use) (${series('kvasir_router_tls_last_reload_successful')}) == 0`, {
+      summary: 'Router {{ $labels.pod }} cannot use its new certificate ({{ $labels.use }})',
+      description: 'It goes on with the last good one until that ends. Its log names the file and what is wrong with it.',
+    }),
+  ];
+}
+
+/** Silent without replication: the series is absent then. Replicas come and go in a rollout, within minutes. */
+function siblingsUnknown(series: (name: string, more?: string) => string): PrometheusRuleEntry {
+  const peers = series('kvasir_replication_peers');
+  return warning('KvasirSiblingsUnknown', '10m', `min by (pod) (${peers}) < scalar(count(${peers})) - 1`, {
+    summary: 'Router {{ $labels.pod }} does not hear all of its siblings',
+    description:
+      'It knows {{ $value }} of them, and decides without what the others send. Look at port 9091 in the network policies, at Redis, and at kvasir_replication_refused_total: `handshake` is another secret.',
+  });
 }
 
 function staleKeys(series: (name: string, more?: string) => string, refreshMs: number): PrometheusRuleEntry {
@@ -127,10 +167,13 @@ function staleKeys(series: (name: string, more?: string) => string, refreshMs: n
   );
 }
 
-/** @param syncPeriodMs time from round to round in the autoscaler's configuration. */
-export function autoscalerAlerts(autoscaler: AlertTarget, syncPeriodMs: number): readonly PrometheusRuleEntry[] {
+export function autoscalerAlerts(
+  autoscaler: AlertTarget,
+  { syncPeriodMs, leaseDurationMs }: AutoscalerAlertConfig,
+): readonly PrometheusRuleEntry[] {
   const series = (name: string, more = '') => `${name}${selectorOf(autoscaler, more)}`;
   const replicas = (of: string) => series('kvasir_autoscaler_replicas', `,of="${of}"`);
+  const leader = series('kvasir_autoscaler_leader');
   const scrapes = 'kvasir_autoscaler_scrapes_total';
   const window = `${Math.max(5, Math.ceil((4 * syncPeriodMs) / 60_000))}m`;
   return [
@@ -138,10 +181,20 @@ export function autoscalerAlerts(autoscaler: AlertTarget, syncPeriodMs: number):
       summary: 'The autoscaler does not answer its metrics port',
       description: 'Replicas stay as they are, whatever the load. Look at its pod.',
     }),
-    critical('KvasirAutoscalerStuck', '5m', `increase(${series('kvasir_autoscaler_round_seconds_count')}[${window}]) == 0`, {
-      summary: 'The autoscaler finishes no round',
-      description: 'It is alive and decides nothing. Its log names what it waits for.',
+    critical('KvasirAutoscalerNoLeader', `${Math.max(3, Math.ceil((2 * leaseDurationMs) / 60_000))}m`, `max(${leader}) == 0`, {
+      summary: 'No autoscaler leads',
+      description:
+        'All replicas stand by, and nothing is scaled. Their logs say what keeps them from the Lease; kubectl get lease shows it.',
     }),
+    critical(
+      'KvasirAutoscalerStuck',
+      '5m',
+      `increase(${series('kvasir_autoscaler_round_seconds_count')}[${window}]) == 0 and ${leader} == 1`,
+      {
+        summary: 'The autoscaler finishes no round',
+        description: 'It leads and decides nothing. Its log names what it waits for.',
+      },
+    ),
     warning(
       'KvasirAutoscalerBlind',
       '10m',
@@ -151,12 +204,21 @@ export function autoscalerAlerts(autoscaler: AlertTarget, syncPeriodMs: number):
         description: 'It holds replicas that it cannot judge. Look at network policies and the ports in policies.',
       },
     ),
-    warning('KvasirReplicasMissing', '30m', `${replicas('desired')} - ignoring(of) ${replicas('current')} > 0`, {
-      summary: '{{ $labels.target }} lacks {{ $value }} replicas',
-      description:
-        'Policy {{ $labels.policy }} asked for them half an hour ago. Pods are pending: look for GPUs, quota and failing starts.',
+    warning('KvasirTargetMissing', '10m', `${series('kvasir_autoscaler_condition', ',condition="TargetFound"')} == 0`, {
+      summary: 'What policy {{ $labels.policy }} scales is not there',
+      description: 'Nothing is scaled by it. Its status says what is missing: create it, or correct targetRef.',
     }),
-    warning('KvasirAtMaximum', '30m', `${replicas('recommended')} - ignoring(of) ${replicas('desired')} > 0`, {
+    warning('KvasirReplicasMissing', '30m', `${replicas('desired')} - ignoring(of) ${replicas('ready')} > 0`, {
+      summary: '{{ $labels.target }} lacks {{ $value }} ready replicas',
+      description:
+        'Policy {{ $labels.policy }} has wanted more for half an hour. Look for GPUs, quota, failing starts, and conditions of the policy.',
+    }),
+    warning('KvasirReplicasStay', '30m', `${replicas('ready')} - ignoring(of) ${replicas('desired')} > 0`, {
+      summary: '{{ $labels.target }} has {{ $value }} ready replicas too many',
+      description:
+        'Policy {{ $labels.policy }} has wanted fewer for half an hour. Look for streams that do not end, a rollout that hangs, and conditions of the policy.',
+    }),
+    warning('KvasirAtMaximum', '10m', `${replicas('recommended')} - ignoring(of) ${replicas('desired')} > 0`, {
       summary: '{{ $labels.target }} needs more replicas than it may have',
       description:
         'Policy {{ $labels.policy }} is at its bounds, {{ $value }} short of what its metrics ask for. Raise them if there are GPUs.',

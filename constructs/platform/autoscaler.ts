@@ -1,9 +1,10 @@
-import type { k8s } from 'cdk8s-plus-28';
+import { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
 import { type AutoscalerConfig, decodeAutoscalerConfig, defaultAutoscalerConfig } from '../../src/config/autoscaler-config';
 import { NETWORKING_GROUP, WORKLOAD_GROUP } from '../../src/labels';
 import type { RawDeployment } from '../kube/deployment';
 import { objectName } from '../object-name';
+import { ownedLabels } from '../owned-labels';
 import { stackContext } from '../stack-context';
 import { PodOverride } from '../workload/pod-override';
 import { type AccessRule, grantAccess, READ } from './access';
@@ -16,6 +17,8 @@ export interface AutoscalerProps {
   readonly name?: string;
   /** @default `<images.registry>/kvasir-autoscaler:<images.tag>` of the app */
   readonly image?: string;
+  /** Pods, of which one leads and the others stand by. @default 2 */
+  readonly replicas?: number;
   /** The configuration document; fields that are left out keep the image's defaults. @default none set */
   readonly config?: DeepPartial<AutoscalerConfig>;
   /** CPU request. @default '200m' */
@@ -31,18 +34,23 @@ const SCALED: readonly AccessRule[] = [
   { group: WORKLOAD_GROUP, resources: ['modelservings/scale'], verbs: ['get', 'update'] },
   // Roles have no /scale of their own.
   { group: WORKLOAD_GROUP, resources: ['modelservings'], verbs: ['patch'] },
+  // The mark of a leader is an annotation. Where the status takes it, the right on that is enough, and changes no pod.
+  { group: 'apps', resources: ['deployments/status', 'statefulsets/status'], verbs: ['patch'] },
+  { group: 'leaderworkerset.x-k8s.io', resources: ['leaderworkersets'], verbs: ['patch'] },
 ];
 
 /** Roles of DisaggregatedSets, which come with the LeaderWorkerSet controller. */
-const SCALED_ROLES: AccessRule = {
-  group: 'disaggregatedset.x-k8s.io',
-  resources: ['disaggregatedsetrolescalers/scale'],
-  verbs: ['get', 'update'],
-};
+const SCALED_ROLES: readonly AccessRule[] = [
+  { group: 'disaggregatedset.x-k8s.io', resources: ['disaggregatedsetrolescalers/scale'], verbs: ['get', 'update'] },
+  { group: 'disaggregatedset.x-k8s.io', resources: ['disaggregatedsetrolescalers'], verbs: ['get', 'patch'] },
+];
+
+const DEFAULT_REPLICAS = 2;
+const LEASES = { group: 'coordination.k8s.io', resources: ['leases'] };
 
 /**
- * L2: the autoscaler. Creates a Deployment of one replica, a Service for its metrics, a ConfigMap, and rights to read policies and pods,
- * to write `/scale` and statuses, and to hold its Lease.
+ * L2: the autoscaler. Creates a Deployment of two pods of which one leads, a PodDisruptionBudget, a Service for their metrics, a ConfigMap,
+ * and rights to read policies and pods, to write `/scale` and statuses, and to hold a Lease.
  *
  * @example
  * new Autoscaler(system, 'autoscaler', { config: { syncPeriodMs: 10_000 } });
@@ -72,14 +80,14 @@ export class Autoscaler extends Construct {
         { group: WORKLOAD_GROUP, resources: ['autoscalingpolicies', 'autoscalingpolicybindings'], verbs: READ },
         ...readWorkloads(this),
         // Written by routers for those that sleep.
-        { group: 'coordination.k8s.io', resources: ['leases'], verbs: READ },
+        { ...LEASES, verbs: READ },
         {
           group: WORKLOAD_GROUP,
           resources: ['autoscalingpolicies/status', 'autoscalingpolicybindings/status'],
           verbs: ['get', 'patch', 'update'],
         },
         ...SCALED,
-        ...(stackContext(this).cluster.leaderWorkerSet ? [SCALED_ROLES] : []),
+        ...(stackContext(this).cluster.leaderWorkerSet ? SCALED_ROLES : []),
         // Which models a workload serves: a request for one of them wakes it.
         { group: NETWORKING_GROUP, resources: ['modelservers', 'modelroutes'], verbs: READ },
         { group: 'autoscaling', resources: ['horizontalpodautoscalers'], verbs: READ },
@@ -88,16 +96,20 @@ export class Autoscaler extends Construct {
         { group: '', resources: ['pods'], verbs: ['patch'] },
         { group: '', resources: ['events'], verbs: ['create', 'patch'] },
       ],
-      [{ group: 'coordination.k8s.io', resources: ['leases'], verbs: ['create', 'get', 'update'] }],
+      // Those that are made cannot be told apart by name.
+      [
+        { ...LEASES, verbs: ['create'] },
+        { ...LEASES, resourceNames: [this.config.leaseName], verbs: ['get', 'update'] },
+      ],
     );
     const made = createImageDeployment(this, {
       ...config,
       name: this.name,
       part: 'autoscaler',
       image: props.image,
-      replicas: 1,
-      // One at a time: two that act at once would undo each other's writes.
-      strategy: { type: 'Recreate' },
+      replicas: props.replicas ?? DEFAULT_REPLICAS,
+      // The next pod knows the cluster before the one goes that leads, which gives its lease back.
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       args: [],
       ports: [],
       readiness: { path: '/readyz', port: 'metrics' },
@@ -109,5 +121,13 @@ export class Autoscaler extends Construct {
     });
     this.deployment = made.deployment;
     this.service = made.service;
+    new k8s.KubePodDisruptionBudget(this, 'DisruptionBudget', {
+      metadata: { name: this.name, labels: ownedLabels({ app: this.name }) },
+      spec: {
+        maxUnavailable: k8s.IntOrString.fromNumber(1),
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+        selector: { matchLabels: { app: this.name } },
+      },
+    });
   }
 }

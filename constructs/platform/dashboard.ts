@@ -145,7 +145,7 @@ function autoscalerPanels({ job, namespace }: AlertTarget): readonly Panel[] {
   const replicas = `kvasir_autoscaler_replicas{job="${job}",namespace="${namespace}"}`;
   return [
     {
-      title: 'Replicas: current, recommended, desired',
+      title: 'Replicas: current, ready, recommended, desired',
       unit: 'short',
       queries: [{ expr: `sum by (policy, target, of) (${replicas})`, legend: '{{target}} {{of}}' }],
     },
@@ -154,7 +154,7 @@ function autoscalerPanels({ job, namespace }: AlertTarget): readonly Panel[] {
       unit: 'short',
       queries: [
         {
-          expr: `kvasir_autoscaler_condition{job="${job}",namespace="${namespace}"}`,
+          expr: `kvasir_autoscaler_condition{job="${job}",namespace="${namespace}"} == 1`,
           legend: '{{policy}} {{condition}}: {{reason}}',
         },
       ],

@@ -100,7 +100,7 @@ export class Monitoring extends Construct {
               ]),
           ...(autoscaler === undefined
             ? []
-            : [{ name: 'kvasir-autoscaler', rules: autoscalerAlerts(targetOf(autoscaler), autoscaler.config.syncPeriodMs) }]),
+            : [{ name: 'kvasir-autoscaler', rules: autoscalerAlerts(targetOf(autoscaler), autoscaler.config) }]),
         ],
       },
     });

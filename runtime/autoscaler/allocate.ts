@@ -75,14 +75,7 @@ export function allocate(
   shared: Shared,
 ): readonly Allocated[] {
   const owners = ownersOf(policies);
-  const held = recommended.map((item) => {
-    const { policy } = item;
-    const taken = policy.units.flatMap((unit) => {
-      const owner = owners.get(claimOf(unit.target));
-      return owner === undefined || owner === policy ? [] : [{ owner, target: unit.target }];
-    });
-    return taken[0] === undefined ? (heldByForeign(policy, foreign) ?? heldByUser(policy, shared.isDryRun)) : conflict(taken[0]);
-  });
+  const held = recommended.map(({ policy }) => holdOn(policy, owners, foreign, shared.isDryRun));
   // What a dry run or a recommendation says is what would be written.
   const acting = recommended.map((item, i) =>
     item.kind === 'decided' && (held[i] === undefined || isOwn(held[i])) ? item : undefined,
@@ -99,6 +92,29 @@ export function allocate(
     const settled = { ...item, decision };
     return { ...settled, ...(hold !== undefined && { hold }), writes: hold === undefined ? writesOf(settled) : [] };
   });
+}
+
+/** Those of `policies` whose decisions are carried out. Pure. */
+export function actingPolicies(
+  policies: readonly Policy[],
+  foreign: readonly ForeignScaler[],
+  isDryRun: boolean,
+): readonly Policy[] {
+  const owners = ownersOf(policies);
+  return policies.filter((policy) => holdOn(policy, owners, foreign, isDryRun) === undefined);
+}
+
+function holdOn(
+  policy: Policy,
+  owners: ReadonlyMap<string, Policy>,
+  foreign: readonly ForeignScaler[],
+  isDryRun: boolean,
+): Hold | undefined {
+  const taken = policy.units.flatMap((unit) => {
+    const owner = owners.get(claimOf(unit.target));
+    return owner === undefined || owner === policy ? [] : [{ owner, target: unit.target }];
+  });
+  return taken[0] === undefined ? (heldByForeign(policy, foreign) ?? heldByUser(policy, isDryRun)) : conflict(taken[0]);
 }
 
 function isOwn({ reason }: Hold): boolean {

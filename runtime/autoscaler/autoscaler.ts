@@ -7,6 +7,7 @@ import { Metrics } from '../lib/metrics';
 import { startMetricsServer } from '../lib/metrics-server';
 import type { ForeignScaler } from './allocate';
 import { Drain } from './apply/drain';
+import { Claims } from './claims';
 import { Room } from './limits/room';
 import { Memories } from './memories';
 import { CapacityBook } from './observe/capacity-book';
@@ -35,7 +36,10 @@ export interface AutoscalerOptions {
   readonly clock: Clock;
   readonly config: AutoscalerConfig;
   readonly log: Logger;
-  /** Where `/metrics`, `/healthz` and `/readyz` (after the first round) are served. @default nowhere */
+  /**
+   * Where `/metrics`, `/healthz` and `/readyz` are served: ready after the first round, and a standby when its view is filled and it knows who
+   * leads. @default nowhere
+   */
   readonly metricsListen?: ListenAddress;
   /** Where explanations are served. @default nowhere */
   readonly debugListen?: ListenAddress;
@@ -66,8 +70,8 @@ export async function startAutoscaler(options: AutoscalerOptions): Promise<Runni
   const metrics = new Metrics();
   if (options.processMetrics === true) metrics.withProcessMetrics();
   const ring = new ExplainRing(config.explainedRounds);
-  const loop = new Loop(options, new AutoscalerMetrics(metrics), ring);
-  const metricsServer = options.metricsListen && (await startMetricsServer(metrics, options.metricsListen, () => loop.hasRun));
+  const loop = new Loop(options, new AutoscalerMetrics(metrics, () => cluster.leadership.held()), ring);
+  const metricsServer = options.metricsListen && (await startMetricsServer(metrics, options.metricsListen, () => loop.isReady()));
   const debugServer =
     options.debugListen &&
     (await startDebugServer(ring, options.debugListen).catch(async (error: unknown) => {
@@ -92,18 +96,23 @@ export async function startAutoscaler(options: AutoscalerOptions): Promise<Runni
   };
 }
 
+/** Kinds without which nothing can be decided. */
+const NEEDED = ['AutoscalingPolicy', 'AutoscalingPolicyBinding', 'Pod'] as const;
+
 /** How soon a wake that could not be written is tried again. */
 const WAKE_RETRY_MS = 250;
 
 /** Runs rounds one after the other, and between and beside them wakes what requests wait for. */
 class Loop {
-  hasRun = false;
+  private hasRun = false;
+  private wasReady = false;
   readonly firstRound: Promise<void>;
   private settleFirst: () => void = () => {};
   private readonly http: HttpReader;
   private readonly prometheus: PrometheusAccess;
   private readonly archive: PageArchive;
   private readonly memories = new Memories();
+  private readonly claims: Claims;
   private readonly capacities = new CapacityBook();
   private readonly starts = new StartBook();
   private readonly room: Room;
@@ -129,12 +138,19 @@ class Loop {
     this.archive = new PageArchive(config.metricWindowMs);
     this.wakes = new WakeWatch(clock, cluster.wakeRequests);
     this.drain = new Drain(cluster.pods, clock);
+    this.claims = new Claims(cluster, clock);
     this.room = new Room(config, cluster.objects);
     const { status, events } = cluster;
     this.reporter = new Reporter({ clock, status, events, metrics, ring, log, ...(onDecision && { onDecision }) });
     this.firstRound = new Promise((resolve) => {
       this.settleFirst = resolve;
     });
+  }
+
+  /** Once it was, it stays so: between two leaders it takes over, or waits. */
+  isReady(): boolean {
+    this.wasReady ||= this.hasRun || (this.isSynced() && this.options.cluster.leadership.contest?.standsBy() === true);
+    return this.wasReady;
   }
 
   start(): void {
@@ -195,6 +211,7 @@ class Loop {
         isDone = await wakeRound(policies, {
           view: { atMs: clock.monotonic(), isViewStale: false, objects, scaling, workloadPods, wakes: this.wakes },
           memories: this.memories,
+          claims: this.claims,
           drain: this.drain,
           foreign: this.foreign(),
           leadership,
@@ -211,6 +228,11 @@ class Loop {
     }
   }
 
+  private isSynced(): boolean {
+    const { objects } = this.options.cluster;
+    return NEEDED.every((kind) => objects.freshness(kind).isSynced);
+  }
+
   private policies(): ReturnType<typeof readPolicies> {
     const { objects } = this.options.cluster;
     return readPolicies(objects.list('AutoscalingPolicy'), objects.list('AutoscalingPolicyBinding'), this.options.config);
@@ -225,8 +247,7 @@ class Loop {
     const { cluster, clock, config } = this.options;
     const { objects, scaling, workloadPods, leadership } = cluster;
     const { wakes } = this;
-    const seen = (['AutoscalingPolicy', 'AutoscalingPolicyBinding', 'Pod'] as const).map((kind) => objects.freshness(kind));
-    if (!leadership.held() || seen.some(({ isSynced }) => !isSynced)) return false;
+    if (!leadership.held() || !this.isSynced()) return false;
 
     const { policies, unusable } = this.policies();
     this.memories.keepOnly(policies);
@@ -237,7 +258,7 @@ class Loop {
 
     const { http, archive } = this;
     const pages = new PodPages({ clock, http, archive, families: familiesOf(policies) });
-    const isViewStale = seen.some(({ ageMs }) => ageMs > 2 * config.syncPeriodMs);
+    const isViewStale = NEEDED.some((kind) => objects.freshness(kind).ageMs > 2 * config.syncPeriodMs);
     await round(policies, {
       view: {
         atMs,
@@ -256,6 +277,7 @@ class Loop {
         percentile: config.histogramPercentile,
       },
       memories: this.memories,
+      claims: this.claims,
       drain: this.drain,
       foreign: this.foreign(),
       leadership,

@@ -1,12 +1,13 @@
 import { Command } from 'commander';
-import { defaultAutoscalerConfig, parseAutoscalerConfig } from '../../src/config/autoscaler-config';
-import { addClusterOptions, type ClusterFlags, openCluster } from '../cluster/open-cluster';
+import { type AutoscalerConfig, defaultAutoscalerConfig, parseAutoscalerConfig } from '../../src/config/autoscaler-config';
+import { type Finding, KvasirError } from '../../src/errors';
+import { addClusterOptions, type ClusterFlags, type ElectionOptions, openCluster } from '../cluster/open-cluster';
 import { formatAddress, parseListenAddress } from '../lib/http-listen';
 import { exitWith, runImage, untilSignal } from '../lib/image-program';
 import { createLogger } from '../lib/logger';
 import { readConfig } from '../lib/read-config';
 import { wallClock } from '../lib/wall-clock';
-import { startAutoscaler } from './autoscaler';
+import { type RunningAutoscaler, startAutoscaler } from './autoscaler';
 import { WATCHED_OBJECTS } from './watched-objects';
 
 interface Flags extends ClusterFlags {
@@ -33,13 +34,16 @@ async function run(flags: Flags): Promise<void> {
   const config = flags.config === undefined ? defaultAutoscalerConfig() : readConfig(flags.config, parseAutoscalerConfig);
   const log = createLogger('autoscaler');
   const clock = wallClock();
-  const cluster = await openCluster(flags, { component: 'kvasir-autoscaler', watch: WATCHED_OBJECTS, clock, log });
+  const election = electionOf(config);
+  const cluster = await openCluster(flags, { component: 'kvasir-autoscaler', watch: WATCHED_OBJECTS, clock, log, election });
+  let autoscaler: RunningAutoscaler | undefined;
+  let loss: Finding | undefined;
   try {
-    const autoscaler = await startAutoscaler({ cluster, clock, config, ...addresses, log, processMetrics: true });
+    autoscaler = await startAutoscaler({ cluster, clock, config, ...addresses, log, processMetrics: true });
     const ended = untilSignal(
       (signal) => {
         log.info({ signal }, 'ending after this round; a second signal ends at once');
-        return autoscaler.close();
+        return autoscaler!.close();
       },
       () => Promise.resolve(),
     );
@@ -47,10 +51,23 @@ async function run(flags: Flags): Promise<void> {
       { metrics: formatAddress(autoscaler.metricsAddress!), debug: formatAddress(autoscaler.debugAddress!) },
       'serving metrics and explanations',
     );
-    await ended;
+    loss = await Promise.race([ended.then(() => undefined), cluster.leadership.contest?.lost ?? new Promise<never>(() => {})]);
   } finally {
-    await cluster.close();
+    const closed = cluster.close();
+    // Who has lost has nothing left to write: it says so at once, and pages and an API that do not answer hold nothing up.
+    if (loss === undefined) await closed;
+    else void autoscaler?.close();
   }
+  if (loss !== undefined) throw new KvasirError(loss);
+}
+
+function electionOf(config: AutoscalerConfig): ElectionOptions {
+  return {
+    leaseName: config.leaseName,
+    leaseDurationMs: config.leaseDurationMs,
+    renewDeadlineMs: config.leaseRenewDeadlineMs,
+    retryPeriodMs: config.leaseRetryPeriodMs,
+  };
 }
 
 if (require.main === module) exitWith(autoscalerMain(process.argv.slice(2)));

@@ -1,7 +1,8 @@
 import type { Leadership } from '../cluster/cluster';
-import { type Allocated, allocate, type ForeignScaler, type Recommended } from './allocate';
+import { type Allocated, actingPolicies, allocate, type ForeignScaler, type Recommended } from './allocate';
 import { apply } from './apply/apply';
 import type { Drain } from './apply/drain';
+import type { Claims } from './claims';
 import { decide } from './decide/decide';
 import type { Room } from './limits/room';
 import type { Memories } from './memories';
@@ -15,6 +16,7 @@ import type { Reporter } from './report/reporter';
 export interface RoundDependencies {
   readonly view: RoundView;
   readonly memories: Memories;
+  readonly claims: Claims;
   readonly drain: Drain;
   /** Other controllers that scale things. */
   readonly foreign: readonly ForeignScaler[];
@@ -27,7 +29,14 @@ export interface RoundDependencies {
 
 /** One round over all policies, in order of precedence. Level-triggered: safe to run twice, and after any number of missed ones. */
 export async function round(policies: readonly Policy[], deps: RoundDependencies): Promise<void> {
-  const observations = await Promise.all(policies.map((policy) => observe(policy, deps.view)));
+  const acting = actingPolicies(policies, deps.foreign, deps.room.isDryRun);
+  const unclaimed = await deps.claims.take(acting, policies);
+  const observations = await Promise.all(
+    policies.map(async (policy): Promise<Observed> => {
+      const problem = unclaimed.get(policy);
+      return problem === undefined ? observe(policy, deps.view) : { kind: 'unseen', policy, problem };
+    }),
+  );
   const recommendations = observations.map((observed) => recommend(observed, deps.memories));
   const decisions = allocate(recommendations, policies, deps.foreign, deps.room.lookAgain(deps.view));
   for (const each of decisions) {
@@ -60,22 +69,34 @@ export async function wakeRound(
         waiting.some((target) => target.kind === kind && target.namespace === namespace && target.name === name),
       ),
   );
-  const observations = await Promise.all(called.map((policy) => observeCalled(policy, deps.view)));
+  const acting = actingPolicies(policies, deps.foreign, deps.room.isDryRun);
+  const unclaimed = await deps.claims.take(
+    called.filter((policy) => acting.includes(policy)),
+    policies,
+  );
+  const claimed = called.filter((policy) => !unclaimed.has(policy));
+  const observations = await Promise.all(claimed.map((policy) => observeCalled(policy, deps.view)));
   const found = observations.flatMap((observed) => observed ?? []);
   await Promise.all(found.map((each) => (each.kind === 'up' ? deps.drain.undo(each.pods) : undefined)));
   const recommendations = found.flatMap((each) => (each.kind === 'seen' ? [recommend(each, deps.memories)] : []));
   const decisions = allocate(recommendations, policies, deps.foreign, deps.room.look(deps.view));
-  return carryOut(decisions, deps, podTraffic(deps.drainTimeoutMs, deps.view));
+  const isDone = await carryOut(decisions, deps, podTraffic(deps.drainTimeoutMs, deps.view));
+  return isDone && unclaimed.size === 0;
 }
 
 async function carryOut(
   decisions: readonly Allocated[],
-  { leadership, reporter, drain, room, view: { scaling, wakes, workloadPods } }: Parameters<typeof wakeRound>[1],
+  { leadership, reporter, claims, drain, room, view: { scaling, wakes, workloadPods } }: Parameters<typeof wakeRound>[1],
   traffic: PodTraffic,
 ): Promise<boolean> {
   let isDone = true;
   for (const decision of decisions) {
-    const applied = await apply(decision, { leadership, scaling, wakes, drain, traffic });
+    const objection = claims.objection(decision);
+    const applied =
+      objection === undefined
+        ? await apply(decision, { leadership, scaling, wakes, drain, traffic })
+        : { written: [], failure: objection };
+    await claims.review(decision, applied);
     if (applied.failure !== undefined) isDone = false;
     if (decision.kind === 'decided') room.promise(decision, applied, workloadPods);
     if (leadership.held()) await reporter.report(decision, applied);

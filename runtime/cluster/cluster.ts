@@ -1,4 +1,6 @@
 import type { KubeObject } from '../../src/api/meta';
+import type { Finding } from '../../src/errors';
+import type { Epochs } from './epochs';
 import type { Kind, KindMap, Objects } from './objects';
 import type { WriteOutcome } from './outcome';
 import type { Scaling } from './scaling';
@@ -24,6 +26,20 @@ export interface Events {
 /** Whether this process may write. */
 export interface Leadership {
   held(): boolean;
+  /** Absent where no other process can lead. */
+  readonly contest?: Contest;
+}
+
+/** An election among processes that do the same. Whoever has lost it never leads again, and should end. */
+export interface Contest {
+  /** Name of this process's term, unlike that of any other; undefined while it does not lead. */
+  epoch(): string | undefined;
+  /** Whether somebody else was seen to lead, and still may. */
+  standsBy(): boolean;
+  /** Leads no more, since somebody else was found to lead. */
+  concede(finding: Finding): void;
+  /** Resolves when leadership was lost: why. */
+  readonly lost: Promise<Finding>;
 }
 
 /** Values of Secrets, decoded. Only Secrets with the asked label are visible. */
@@ -50,6 +66,8 @@ export interface AutoscalerCluster {
   readonly pods: Pods;
   readonly events: Events;
   readonly leadership: Leadership;
+  /** Absent where no other process can lead. */
+  readonly epochs?: Epochs;
   readonly workloadPods: Workloads;
   readonly wakeRequests: WakeRequests;
 }

@@ -87,6 +87,7 @@ export function withFaults(cluster: AutoscalerCluster, clock: Clock): Autoscaler
     },
     events: cluster.events,
     leadership: cluster.leadership,
+    ...(cluster.epochs && { epochs: cluster.epochs }),
     workloadPods: cluster.workloadPods,
     wakeRequests: cluster.wakeRequests,
     faults: {

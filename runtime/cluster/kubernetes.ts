@@ -7,9 +7,10 @@ import { type Random, systemRandom } from '../lib/random';
 import { wallClock } from '../lib/wall-clock';
 import type { Cluster, Leadership } from './cluster';
 import { KINDS } from './kinds';
-import { ApiClient } from './kubernetes/api-client';
+import { ApiClient, type ApiRequests } from './kubernetes/api-client';
 import type { Credentials } from './kubernetes/credentials';
 import { Discovery } from './kubernetes/discovery';
+import { EpochAccess } from './kubernetes/epoch-access';
 import { EventNotes } from './kubernetes/event-notes';
 import { Heartbeat } from './kubernetes/heartbeat';
 import { ObjectCache } from './kubernetes/object-cache';
@@ -55,7 +56,7 @@ export interface KubernetesClusterOptions {
 
 /** A cluster over the Kubernetes API. */
 export interface KubernetesCluster extends Cluster {
-  /** For requests of the same process as the same user, such as those of an election. */
+  /** For requests of the same process as the same user. */
   readonly client: ApiClient;
   /** Resolves when all kinds and Secrets were listed once, or `limitMs` later in real milliseconds. @returns whether all were listed. */
   synced(limitMs: number): Promise<boolean>;
@@ -103,10 +104,16 @@ export function openKubernetesCluster(options: KubernetesClusterOptions): Kubern
   const workloadPods = new WorkloadPods(cache);
   const wake = new WakeAccess(client, clock, new SleepersView(cache, workloadPods));
   const wakeRequests = new WakeRequestsView(cache, (namespace, uid) => wake.read(namespace, uid));
-  const writer = new ObjectWriter(client, cache);
-  const events = new EventNotes(client, clock, options.component);
   let isClosed = false;
-  const leadership: Leadership = { held: () => !isClosed && (options.leadership?.held() ?? true) };
+  const contest = options.leadership?.contest;
+  const leadership: Leadership = {
+    held: () => !isClosed && (options.leadership?.held() ?? true),
+    ...(contest && { contest }),
+  };
+  const leading = whileHeld(client, leadership);
+  const writer = new ObjectWriter(leading, cache);
+  const discovery = new Discovery(client, wallClock());
+  const events = new EventNotes(client, clock, options.component);
   let closing: Promise<void> | undefined;
 
   return {
@@ -116,7 +123,8 @@ export function openKubernetesCluster(options: KubernetesClusterOptions): Kubern
     wake,
     wakeRequests,
     workloadPods,
-    scaling: new ScaleAccess(client, new Discovery(client, wallClock())),
+    scaling: new ScaleAccess(leading, discovery),
+    epochs: new EpochAccess(leading, discovery),
     status: writer,
     pods: writer,
     events,
@@ -154,6 +162,12 @@ export const EVERYTHING: WatchedObjects = {
   wakeRequests: true,
   secrets: { names: [], labels: [], ofProviders: true },
 };
+
+/** Sends what changes something only while this process leads. */
+function whileHeld(client: ApiClient, leadership: Leadership): ApiRequests {
+  const mayBeSent = (): boolean => leadership.held();
+  return { request: (asked) => client.request(asked.method === 'GET' ? asked : { ...asked, mayBeSent }) };
+}
 
 /** Says when a view stops being current, and when it is current again; not each try. */
 function troubleLog(log: Logger, resource: string): (trouble: string | undefined) => void {

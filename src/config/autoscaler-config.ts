@@ -65,6 +65,27 @@ export const autoscalerConfigSchema = Type.Object(
       description: 'Credentials for Prometheus servers that policies name.',
       default: [],
     }),
+    leaseName: Type.String({
+      description: 'Lease by which one of several replicas is elected to act, in the namespace of the pod.',
+      default: 'kvasir-autoscaler',
+      minLength: 1,
+      maxLength: 253,
+    }),
+    leaseDurationMs: milliseconds(
+      'How long a standby waits after the last renewal of the Lease before it takes over.',
+      15_000,
+      1000,
+    ),
+    leaseRenewDeadlineMs: milliseconds(
+      'How long the leader acts after its last renewal; then it ends. Below leaseDurationMs.',
+      10_000,
+      500,
+    ),
+    leaseRetryPeriodMs: milliseconds(
+      'Time between renewals, and between looks of a standby. Below leaseRenewDeadlineMs.',
+      2000,
+      100,
+    ),
     explainedRounds: Type.Integer({
       description: 'Rounds per policy that the debug port can explain.',
       default: 60,
@@ -105,7 +126,23 @@ export function decodeAutoscalerConfig(document: unknown, file?: string): Decode
     return problem === undefined ? [] : [{ ...place, severity: 'error', field, ...problem }];
   });
   if (findings.length > 0) return { kind: 'invalid', findings };
-  return { kind: 'valid', config: Object.freeze({ ...defaultAutoscalerConfig(), ...given }) };
+  const config: AutoscalerConfig = Object.freeze({ ...defaultAutoscalerConfig(), ...given });
+  const disorder = leaseDisorder(config);
+  if (disorder !== undefined) return { kind: 'invalid', findings: [{ ...place, severity: 'error', ...disorder }] };
+  return { kind: 'valid', config };
+}
+
+/** Of the times of the Lease each must leave room for the next. */
+function leaseDisorder(config: AutoscalerConfig): Omit<Finding, 'severity'> | undefined {
+  const pairs = [
+    ['leaseRenewDeadlineMs', 'leaseDurationMs'],
+    ['leaseRetryPeriodMs', 'leaseRenewDeadlineMs'],
+  ] as const;
+  const wrong = pairs.find(([less, more]) => config[less] >= config[more]);
+  if (wrong === undefined) return undefined;
+  const [field, bound] = wrong;
+  const message = `${config[field]} is not below ${bound}, ${config[bound]}`;
+  return { code: 'config/invalid-value', field, message, remedy: 'lower the one or raise the other' };
 }
 
 /** Reads a configuration document written as YAML or JSON. */

@@ -23,6 +23,7 @@ const READS = [
 /** All that it writes. */
 const WRITES = [
   { apiGroups: ['apps'], resources: ['deployments/scale'], verbs: ['get', 'update'] },
+  { apiGroups: ['apps'], resources: ['deployments/status'], verbs: ['patch'] },
   { apiGroups: [WORKLOAD_GROUP], resources: ['modelservings/scale'], verbs: ['get', 'update'] },
   { apiGroups: [WORKLOAD_GROUP], resources: ['modelservings'], verbs: ['patch'] },
   { apiGroups: [WORKLOAD_GROUP], resources: ['autoscalingpolicies/status'], verbs: ['patch'] },

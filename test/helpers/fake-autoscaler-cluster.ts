@@ -5,6 +5,8 @@ import type { Scale, TargetRef } from '../../runtime/cluster/scaling';
 import type { KubeObject } from '../../src/api/meta';
 import { selects } from '../../src/api/meta';
 import type { Pod } from '../../src/api/pod';
+import type { Finding } from '../../src/errors';
+import { Annotations } from '../../src/labels';
 
 /** A cluster in memory for the autoscaler: objects, replica counts with versions, and a record of everything written. */
 export class FakeAutoscalerCluster implements AutoscalerCluster {
@@ -40,9 +42,15 @@ export class FakeAutoscalerCluster implements AutoscalerCluster {
   }
 
   /** Makes or changes a scalable target. */
-  target(kind: string, name: string, desired: number, selector: Readonly<Record<string, string>> = { app: name }): this {
+  target(
+    kind: string,
+    name: string,
+    desired: number,
+    selector: Readonly<Record<string, string>> = { app: name },
+    uid = `uid-${name}`,
+  ): this {
     const key = `${kind}/default/${name}`;
-    this.scales.set(key, { uid: `uid-${name}`, desired, actual: desired, selector, version: String(this.version++) });
+    this.scales.set(key, { uid, desired, actual: desired, selector, version: String(this.version++) });
     return this;
   }
 
@@ -145,7 +153,64 @@ export class FakeAutoscalerCluster implements AutoscalerCluster {
     changed: () => () => {},
   };
 
-  readonly leadership: AutoscalerCluster['leadership'] = { held: () => this.isLeader };
+  /** Name of this process's term, where several could lead; undefined: nobody else can. */
+  term: string | undefined;
+  /** Whether somebody else was seen to lead. */
+  isStandby = false;
+  /** Why this process gave up. */
+  readonly conceded: Finding[] = [];
+  /** Epoch that each target carries, by `kind/namespace/name`. */
+  readonly stamped = new Map<string, string>();
+  /** What the next stamps answer instead of stamping. */
+  readonly stampAnswers: WriteOutcome[] = [];
+
+  get leadership(): AutoscalerCluster['leadership'] {
+    const held = () => this.isLeader;
+    if (this.term === undefined) return { held };
+    const contest = {
+      epoch: () => (this.isLeader ? this.term : undefined),
+      standsBy: () => this.isStandby,
+      concede: (finding: Finding) => {
+        this.isLeader = false;
+        this.conceded.push(finding);
+      },
+      lost: new Promise<Finding>(() => {}),
+    };
+    return { held, contest };
+  }
+
+  readonly epochs: AutoscalerCluster['epochs'] = {
+    read: async (target) => {
+      const found = this.metadataOf(target);
+      if (found === undefined) return { kind: 'gone' };
+      const epoch = this.stamped.get(scaleKey(target));
+      return { kind: 'found', value: { ...found, ...(epoch !== undefined && { epoch }) } };
+    },
+    stamp: async (target, epoch, version) => {
+      const answer = this.stampAnswers.shift();
+      if (answer !== undefined) return answer;
+      const found = this.metadataOf(target);
+      if (found === undefined) return { kind: 'gone' };
+      if (found.version !== version) return { kind: 'conflict' };
+      this.stamped.set(scaleKey(target), epoch);
+      const next = String(this.version);
+      const scale = this.scales.get(scaleKey(target));
+      if (scale !== undefined) this.scales.set(scaleKey(target), { ...scale, version: String(this.version++) });
+      else {
+        const object = this.objects.get('ModelServing', target.namespace, target.name)!;
+        const annotations = { ...object.metadata.annotations, [Annotations.scalerEpoch]: epoch };
+        this.put({ ...object, metadata: { ...object.metadata, annotations } });
+      }
+      return { kind: 'applied', version: next };
+    },
+  };
+
+  private metadataOf(target: TargetRef): { readonly uid: string; readonly version: string } | undefined {
+    const scale = this.scales.get(scaleKey(target));
+    if (scale !== undefined) return { uid: scale.uid, version: scale.version };
+    const object = this.objects.get('ModelServing', target.namespace, target.name);
+    return object && { uid: object.metadata.uid!, version: object.metadata.resourceVersion! };
+  }
 }
 
 function scaleKey({ kind, namespace, name }: TargetRef): string {

@@ -23,6 +23,11 @@ export class Room {
     private readonly objects: Objects,
   ) {}
 
+  /** Whether everything is computed and nothing written. */
+  get isDryRun(): boolean {
+    return this.config.dryRun;
+  }
+
   /** At the start of a round, when every target is read afresh, so that what was written before shows. */
   lookAgain(view: { readonly workloadPods: Workloads }): Shared {
     this.promised = [];

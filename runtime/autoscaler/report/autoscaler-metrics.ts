@@ -2,8 +2,14 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Metrics } from '../../lib/metrics';
 import type { Allocated } from '../allocate';
 import type { Applied } from '../apply/apply';
-import type { UnitDecision } from '../decide/decision';
+import type { Decision, UnitDecision } from '../decide/decision';
+import type { TargetHandle } from '../observe/target-handle';
+import type { PolicyUnit } from '../policy';
 import type { Claim } from './conditions';
+import { readyReplicas } from './ready-replicas';
+
+/** Conditions whose absence is bad. */
+const SHOULD_HOLD: ReadonlySet<string> = new Set(['TargetFound', 'Ready']);
 
 /** The autoscaler's own metrics. Gauges tell the last round only, so that a deleted policy leaves none behind. */
 export class AutoscalerMetrics {
@@ -15,16 +21,25 @@ export class AutoscalerMetrics {
   private readonly roundSeconds: Histogram;
   private readonly reported: {
     readonly policy: string;
-    readonly units: readonly UnitDecision[];
+    readonly units: readonly (UnitDecision & { readonly ready: number })[];
     readonly claims: readonly Claim[];
     readonly cost: number | undefined;
   }[] = [];
 
-  constructor({ registry }: Metrics) {
+  /** @param isLeader whether this process may write, asked at each scrape. */
+  constructor({ registry }: Metrics, isLeader: () => boolean) {
     const registers = [registry];
+    new Gauge({
+      name: 'kvasir_autoscaler_leader',
+      help: '1 while this process leads, 0 while it stands by.',
+      registers,
+      collect() {
+        this.set(isLeader() ? 1 : 0);
+      },
+    });
     this.replicas = new Gauge({
       name: 'kvasir_autoscaler_replicas',
-      help: 'Replicas per policy and target: current, recommended by metrics, desired after all rules.',
+      help: 'Replicas per policy and target: current as asked for, ready, recommended by metrics, desired after all rules.',
       labelNames: ['policy', 'target', 'of'],
       registers,
     });
@@ -36,7 +51,7 @@ export class AutoscalerMetrics {
     });
     this.conditions = new Gauge({
       name: 'kvasir_autoscaler_condition',
-      help: '1 for each condition of a policy that holds.',
+      help: '1 for each condition of a policy that holds, 0 for one of TargetFound and Ready that does not.',
       labelNames: ['policy', 'condition', 'reason'],
       registers,
     });
@@ -63,7 +78,8 @@ export class AutoscalerMetrics {
   report({ policy, ...allocated }: Allocated, { written }: Applied, claims: readonly Claim[]): void {
     const name = policy.name;
     const decision = allocated.kind === 'decided' ? allocated.decision : undefined;
-    this.reported.push({ policy: name, units: decision?.units ?? [], claims, cost: decision?.mix?.cost });
+    const units = allocated.kind === 'decided' ? withReady(allocated.decision, allocated.handles, policy.units) : [];
+    this.reported.push({ policy: name, units, claims, cost: decision?.mix?.cost });
     for (const write of written) {
       const changes =
         write.kind === 'scale'
@@ -80,17 +96,23 @@ export class AutoscalerMetrics {
     this.conditions.reset();
     for (const { policy, units, claims, cost } of this.reported.splice(0)) {
       if (cost !== undefined) this.cost.set({ policy }, cost);
-      for (const { name: target, current, recommended, desired } of units) {
+      for (const { name: target, current, ready, recommended, desired } of units) {
         this.replicas.set({ policy, target, of: 'current' }, current);
+        this.replicas.set({ policy, target, of: 'ready' }, ready);
         this.replicas.set({ policy, target, of: 'desired' }, desired);
         if (recommended !== undefined) this.replicas.set({ policy, target, of: 'recommended' }, recommended);
       }
       for (const { type, reason, status } of claims) {
         if (status === 'True') this.conditions.set({ policy, condition: type, reason }, 1);
+        else if (status === 'False' && SHOULD_HOLD.has(type)) this.conditions.set({ policy, condition: type, reason }, 0);
       }
     }
     this.roundSeconds.observe(seconds);
     this.scrapes.inc({ result: 'answered' }, asked - failed);
     this.scrapes.inc({ result: 'failed' }, failed);
   }
+}
+
+function withReady({ units }: Decision, handles: readonly TargetHandle[], named: readonly PolicyUnit[]) {
+  return units.map((unit, i) => ({ ...unit, ready: readyReplicas(handles[i]!.pods, named[i]!.role) }));
 }

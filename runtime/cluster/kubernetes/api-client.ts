@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { TLSSocket } from 'node:tls';
 import type { Credentials } from './credentials';
 
 /** How a request ended. */
@@ -18,7 +19,12 @@ export interface ApiRequest {
   readonly contentType?: string;
   /** Longest time until all of the answer is there. @default 10 s */
   readonly timeoutMs?: number;
+  /** Asked in the turn in which the request is handed to an open connection; false: it is not sent. @default it may */
+  readonly mayBeSent?: () => boolean;
 }
+
+/** What parts need that ask and do not watch. */
+export type ApiRequests = Pick<ApiClient, 'request'>;
 
 export interface StreamListener {
   /** The server has answered 200. */
@@ -28,6 +34,7 @@ export interface StreamListener {
 }
 
 const TIMEOUT_MS = 10_000;
+const NOT_SENT = 'not sent, since this process does not lead';
 
 /** Asks a Kubernetes API. It never throws: an API that is away is an answer too. Times are real ones, whatever clock the images have. */
 export class ApiClient {
@@ -94,7 +101,10 @@ export class ApiClient {
     }
   }
 
-  private async send({ method, path, query, body, contentType }: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  private async send(
+    { method, path, query, body, contentType, mayBeSent }: ApiRequest,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
     const { headers, agent, ...tls } = await this.credentials.connection();
     signal.throwIfAborted();
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
@@ -119,7 +129,8 @@ export class ApiClient {
           : httpsRequest(url, { ...options, ...tls, agent: agent ?? this.tls });
       request.once('response', resolve);
       request.once('error', reject);
-      request.end(text);
+      if (mayBeSent === undefined) request.end(text);
+      else whenConnected(request, () => (mayBeSent() ? request.end(text) : request.destroy(new Error(NOT_SENT))));
     });
   }
 
@@ -130,6 +141,14 @@ export class ApiClient {
     // An AggregateError of several addresses has no message of its own.
     return message === '' || message === undefined ? (code ?? String(error)) : message;
   }
+}
+
+/** Nothing of a request is sent before its end, and opening a connection takes time. */
+function whenConnected(request: ClientRequest, go: () => void): void {
+  request.once('socket', (socket) => {
+    if (!socket.connecting) go();
+    else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', go);
+  });
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

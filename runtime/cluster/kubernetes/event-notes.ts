@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { KubeObject } from '../../../src/api/meta';
-import type { Clock } from '../../lib/clock';
+import { type Clock, sleep } from '../../lib/clock';
+import { wallClock } from '../../lib/wall-clock';
 import type { Events } from '../cluster';
 import { timestamp } from '../object-source';
-import type { ApiClient } from './api-client';
+import type { ApiRequests } from './api-client';
 import { failureOf } from './outcome-of';
 import { resourcePath } from './watched-resources';
 
@@ -13,6 +14,8 @@ const EVENTS = { apiVersion: 'v1', kind: 'Event', plural: 'events' };
 const LONGEST = { message: 1024, reason: 128 };
 /** Notes that wait to be written; more are dropped. */
 const WAITING = 200;
+/** Longest wait at the end. */
+const CLOSE_MS = 1_000;
 /** Events whose repeats are counted. */
 const REMEMBERED = 1000;
 
@@ -31,7 +34,7 @@ export class EventNotes implements Events {
 
   /** @param component name of this program, as `kubectl describe` shows it. */
   constructor(
-    private readonly client: ApiClient,
+    private readonly client: ApiRequests,
     private readonly clock: Clock,
     private readonly component: string,
   ) {}
@@ -69,10 +72,14 @@ export class EventNotes implements Events {
     });
   }
 
-  /** Writes what waits. */
+  /** Writes what waits, for a moment: no program stays for an API that is away. */
   async close(): Promise<void> {
     this.isClosed = true;
-    await this.writing;
+    if (this.writing === undefined) return;
+    const ending = new AbortController();
+    await Promise.race([this.writing, sleep(wallClock(), CLOSE_MS, ending.signal)]);
+    ending.abort();
+    this.waiting.length = 0;
   }
 
   private async write(): Promise<void> {

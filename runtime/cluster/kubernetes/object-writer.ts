@@ -3,7 +3,7 @@ import type { Pods, Status } from '../cluster';
 import { type ObjectSource, refOf } from '../object-source';
 import type { Kind, KindMap } from '../objects';
 import type { WriteOutcome } from '../outcome';
-import type { ApiAnswer, ApiClient } from './api-client';
+import type { ApiAnswer, ApiRequests } from './api-client';
 import { readOutcomeOf, writeOutcomeOf } from './outcome-of';
 import { OwnWrites } from './own-writes';
 import { type Resource, resourcePath, watchedResource } from './watched-resources';
@@ -16,7 +16,7 @@ export class ObjectWriter implements Status, Pods {
   private readonly own = new OwnWrites();
 
   constructor(
-    private readonly client: ApiClient,
+    private readonly client: ApiRequests,
     private readonly source: ObjectSource,
   ) {}
 

@@ -3,7 +3,7 @@ import { Labels } from '../../../src/labels';
 import { GROUP_OF_KIND } from '../kinds';
 import type { ReadOutcome, WriteOutcome } from '../outcome';
 import type { Scale, Scaling, TargetRef } from '../scaling';
-import type { ApiClient } from './api-client';
+import type { ApiRequests } from './api-client';
 import type { Discovery } from './discovery';
 import { readOutcomeOf, writeOutcomeOf } from './outcome-of';
 import { resourcePath, watchedResource } from './watched-resources';
@@ -21,7 +21,7 @@ interface RoledWorkload extends KubeObject {
 /** Replicas over the API: `/scale` for whole targets, a guarded patch for the roles of a ModelServing, which have no `/scale`. */
 export class ScaleAccess implements Scaling {
   constructor(
-    private readonly client: ApiClient,
+    private readonly client: ApiRequests,
     private readonly discovery: Discovery,
   ) {}
 

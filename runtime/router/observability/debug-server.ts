@@ -1,9 +1,9 @@
-import fastify from 'fastify';
-import { type Finding, KvasirError } from '../../../src/errors';
+import type { FastifyInstance } from 'fastify';
+import type { Finding } from '../../../src/errors';
 import type { ClusterSnapshot } from '../../cluster/cluster-snapshot';
 import type { Objects } from '../../cluster/objects';
-import { formatAddress, type ListenAddress, listen } from '../../lib/http-listen';
-import { closeServer } from '../../lib/http-server';
+import { serveDebugPages } from '../../lib/debug-server';
+import type { ListenAddress } from '../../lib/http-listen';
 import type { RunningServer } from '../../lib/metrics-server';
 import type { LimitsStatus } from '../admission/limits/limits';
 import type { ConfigState } from '../config-reload';
@@ -27,32 +27,17 @@ export interface DebugOptions {
   readonly address: ListenAddress;
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
-/** A name of this machine itself, with or without a port. */
-const LOOPBACK_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i;
-
 /**
- * Serves what the router sees and why it decided as it did. It has no authentication, and is for people on the machine: it listens on
- * loopback alone, and a web page that gave loopback a name of its own gets nothing.
+ * Serves what the router sees and why it decided as it did.
  *
  * @throws KvasirError `listen/not-loopback`, and those of `listen`.
  */
-export async function startDebugServer(options: DebugOptions): Promise<RunningServer> {
-  const { objects, endpoints, ring, address } = options;
-  if (!LOOPBACK.has(address.host)) {
-    throw new KvasirError({
-      code: 'listen/not-loopback',
-      field: '--debug-listen',
-      message: `${formatAddress(address)} can be reached from outside, and the debug pages ask nobody who they are`,
-      remedy: 'give 127.0.0.1 and a port, and reach it with kubectl port-forward',
-    });
-  }
-  const app = fastify({ logger: false, forceCloseConnections: true });
-  app.addHook('onRequest', async (request, reply) => {
-    if (LOOPBACK_HOST.test(request.headers.host ?? '')) return;
-    reply.code(403);
-    return reply.send({ error: 'the debug pages are for this machine: ask for localhost' });
-  });
+export function startDebugServer(options: DebugOptions): Promise<RunningServer> {
+  return serveDebugPages(options.address, (app) => addPages(app, options));
+}
+
+function addPages(app: FastifyInstance, options: DebugOptions): void {
+  const { objects, endpoints, ring } = options;
   for (const kind of Object.keys(DUMP_KINDS) as DumpKind[]) {
     app.get(`/debug/config_dump/${kind}`, async () => dumpKind(kind, objects, endpoints));
     app.get<{ Params: { namespace: string; name: string } }>(
@@ -84,7 +69,4 @@ export async function startDebugServer(options: DebugOptions): Promise<RunningSe
   app.get('/debug/load', async () => options.load());
   app.get('/debug/queue', async () => options.queue());
   app.get('/debug/cluster', () => options.snapshot());
-  await app.ready();
-  const bound = await listen(app.server, address, '--debug-listen');
-  return { address: bound, close: () => closeServer(app.server, 1_000) };
 }

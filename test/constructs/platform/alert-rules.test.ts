@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { autoscalerAlerts, engineAlerts, routerAlerts } from '../../../constructs/platform/alert-rules';
 import { engineSeries } from '../../../constructs/platform/engine-series';
+import { defaultAutoscalerConfig } from '../../../src/config/autoscaler-config';
 import { promtool } from '../../helpers/promtool';
 import { temporaryFolders } from '../../helpers/temporary-folder';
 
@@ -22,7 +23,16 @@ const keysFetched = `kvasir_router_jwks_last_success_timestamp_seconds{${AT},pod
 const keysFailed = `kvasir_router_jwks_fetches_total{${AT},pod="kvasir-router-0",outcome="failed"}`;
 const configTaken = `kvasir_router_config_last_reload_successful{${AT},pod="kvasir-router-0"}`;
 const configAwaiting = `kvasir_router_config_fields_awaiting_restart{${AT},pod="kvasir-router-0"}`;
-const rounds = `kvasir_autoscaler_round_seconds_count{${SCALER}}`;
+const certificate = `kvasir_router_tls_certificate_expiry_timestamp_seconds{${AT},pod="kvasir-router-0",use="listener"}`;
+const certificateTaken = `kvasir_router_tls_last_reload_successful{${AT},pod="kvasir-router-0",use="listener"}`;
+const peersOf = (at: number) => `kvasir_replication_peers{${AT},pod="kvasir-router-${at}"}`;
+const THREE_PEERS = { [peersOf(0)]: '2+0x60', [peersOf(1)]: '2+0x60', [peersOf(2)]: '2+0x60' };
+const rounds = `kvasir_autoscaler_round_seconds_count{${SCALER},pod="kvasir-autoscaler-0"}`;
+const leads = `kvasir_autoscaler_leader{${SCALER},pod="kvasir-autoscaler-0"}`;
+const targetFound = `kvasir_autoscaler_condition{${SCALER},policy="chat",condition="TargetFound",reason="TargetFound"}`;
+/** Another replica, which stands by. */
+const standbyRounds = rounds.replace('-0"', '-1"');
+const standbyLeads = leads.replace('-0"', '-1"');
 
 /** Series of a platform that works, one sample per minute for an hour. */
 const HEALTHY: Readonly<Record<string, string>> = {
@@ -40,9 +50,14 @@ const HEALTHY: Readonly<Record<string, string>> = {
   [configTaken]: '1+0x60',
   [configAwaiting]: '0+0x60',
   [rounds]: '0+4x60',
+  [leads]: '1+0x60',
+  [standbyRounds]: '0+0x60',
+  [standbyLeads]: '0+0x60',
+  [targetFound]: '1+0x60',
   [scrapes('answered')]: '0+40x60',
   [scrapes('failed')]: '0+4x60',
   [replicas('current')]: '2+0x60',
+  [replicas('ready')]: '2+0x60',
   [replicas('recommended')]: '2+0x60',
   [replicas('desired')]: '2+0x60',
   [`vllm:num_requests_waiting{${POD}}`]: '3+0x60',
@@ -74,17 +89,48 @@ const CASES: readonly Case[] = [
   ['no keys ever came', { [keysFetched]: null }, 8, ['KvasirSigningKeysStale']],
   ['a configuration is refused', { [configTaken]: '0+0x60' }, 6, ['KvasirConfigRefused']],
   ['a configuration waits for a restart', { [configAwaiting]: '2+0x60' }, 31, ['KvasirConfigAwaitsRestart']],
-  ['the autoscaler is away', { [rounds]: null }, 12, ['KvasirAutoscalerDown']],
+  ['a certificate has eight days', { [certificate]: `${8 * 86_400}+0x60`, [certificateTaken]: '1+0x60' }, 59, []],
+  ['a certificate has six days', { [certificate]: `${6 * 86_400}+0x60` }, 31, ['KvasirCertificateEndsSoon']],
+  ['a certificate has an hour', { [certificate]: '3600+0x60' }, 31, ['KvasirCertificateEndsSoon', 'KvasirCertificateEnds']],
+  ['a certificate is refused', { [certificateTaken]: '0+0x60' }, 6, ['KvasirCertificateRefused']],
+  ['three routers know each other', THREE_PEERS, 60, []],
+  ['a router is alone, as it is meant to be', { [peersOf(0)]: '0+0x60' }, 60, []],
+  ['a router lost a sibling', { ...THREE_PEERS, [peersOf(1)]: '2+0x5 1+0x55' }, 20, ['KvasirSiblingsUnknown']],
+  ['a router lost a sibling in a rollout', { ...THREE_PEERS, [peersOf(1)]: '2+0x5 1+0x6 2+0x50' }, 20, []],
+  [
+    'the autoscaler is away',
+    { [rounds]: null, [standbyRounds]: null, [leads]: null, [standbyLeads]: null },
+    12,
+    ['KvasirAutoscalerDown'],
+  ],
+  ['the standby of the autoscaler is away', { [standbyRounds]: null, [standbyLeads]: null }, 12, []],
+  ['the autoscaler leads no more', { [leads]: '1+0x5 0+0x55' }, 10, ['KvasirAutoscalerNoLeader']],
+  [
+    'another autoscaler takes over',
+    { [leads]: '1+0x5 0+0x55', [standbyLeads]: '0+0x7 1+0x53', [standbyRounds]: '0+0x7 0+4x53' },
+    20,
+    [],
+  ],
+  ['a target is missing', { [targetFound]: '0+0x60' }, 12, ['KvasirTargetMissing']],
+  ['a target has been missing for a short while', { [targetFound]: '0+0x60' }, 9, []],
   ['the autoscaler finishes no round', { [rounds]: '7+0x60' }, 15, ['KvasirAutoscalerStuck']],
   ['most pages cannot be read', { [scrapes('failed')]: '0+60x60' }, 16, ['KvasirAutoscalerBlind']],
   [
     'replicas do not come',
     { [replicas('desired')]: '4+0x60', [replicas('recommended')]: '4+0x60' },
+    31,
+    ['KvasirReplicasMissing'],
+  ],
+  [
+    'replicas are asked for and do not become ready',
+    { [replicas('desired')]: '4+0x60', [replicas('current')]: '4+0x60' },
     35,
     ['KvasirReplicasMissing'],
   ],
-  ['replicas do come', { [replicas('desired')]: '4+0x60', [replicas('current')]: '2+0x20 4+0x40' }, 35, []],
-  ['more is needed than is allowed', { [replicas('recommended')]: '9+0x60' }, 35, ['KvasirAtMaximum']],
+  ['replicas do come', { [replicas('desired')]: '4+0x60', [replicas('ready')]: '2+0x20 4+0x40' }, 35, []],
+  ['replicas do not go', { [replicas('desired')]: '1+0x60', [replicas('recommended')]: '1+0x60' }, 35, ['KvasirReplicasStay']],
+  ['more is needed than is allowed', { [replicas('recommended')]: '9+0x60' }, 11, ['KvasirAtMaximum']],
+  ['more has been needed for a short while', { [replicas('recommended')]: '9+0x60' }, 9, []],
   ['requests queue at vLLM', { [`vllm:num_requests_waiting{${POD}}`]: '40+0x60' }, 15, ['KvasirQueueLong']],
   ['requests queue at SGLang', { [`sglang:num_queue_reqs{${POD},engine="b"}`]: '60+0x60' }, 15, ['KvasirQueueLong']],
   ['the KV cache is full', { [`vllm:kv_cache_usage_perc{${POD}}`]: '0.99+0x60' }, 20, ['KvasirKvCacheFull']],
@@ -98,7 +144,10 @@ const groups = [
     name: 'kvasir-router',
     rules: routerAlerts({ job: 'kvasir-router', namespace: 'kvasir' }, { requestsInFlight: 1000, jwksRefreshMs: 600_000 }, {}),
   },
-  { name: 'kvasir-autoscaler', rules: autoscalerAlerts({ job: 'kvasir-autoscaler', namespace: 'kvasir' }, 15_000) },
+  {
+    name: 'kvasir-autoscaler',
+    rules: autoscalerAlerts({ job: 'kvasir-autoscaler', namespace: 'kvasir' }, defaultAutoscalerConfig()),
+  },
 ];
 const SEVERITY = new Map(
   groups.flatMap(({ rules }) => rules).flatMap((rule) => ('alert' in rule ? [[rule.alert, rule.labels.severity]] : [])),

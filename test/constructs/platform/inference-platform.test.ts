@@ -104,6 +104,20 @@ describe('an InferencePlatform', () => {
     });
   });
 
+  it('runs two autoscalers, of which the new one stands by before the old one goes', () => {
+    const { objects } = platform();
+    const spec = (made: typeof objects) => made.get('Deployment', 'kvasir-autoscaler').spec;
+    expect(spec(objects)).toMatchObject({
+      replicas: 2,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    });
+    expect(objects.get('PodDisruptionBudget', 'kvasir-autoscaler').spec).toMatchObject({
+      maxUnavailable: 1,
+      selector: { matchLabels: { app: 'kvasir-autoscaler' } },
+    });
+    expect(spec(platform({ autoscaler: { replicas: 1 } }).objects)).toMatchObject({ replicas: 1 });
+  });
+
   it.each<[string, InferencePlatformProps, GitOpsAppProps, readonly string[]]>([
     ['the router alone', { autoscaler: false, crds: 'external' }, {}, ['kvasir-router']],
     ['the autoscaler alone', { router: false, crds: 'external' }, {}, ['kvasir-autoscaler']],
@@ -160,7 +174,7 @@ describe('rights', () => {
     expect(objects.ofKind('Role').map(({ metadata }) => metadata.name)).toEqual(['kvasir-autoscaler']);
   });
 
-  it('of the autoscaler never reach Secrets, deletion, or a workload beyond its /scale', () => {
+  it('of the autoscaler never reach Secrets, deletion, or what Deployments and StatefulSets run', () => {
     const all = rules('ClusterRole', 'system:kvasir-autoscaler');
     expect(all.filter((rule) => /\/(secrets|\*)|delete|create/.test(rule))).toEqual(['/events: create patch']);
     expect(all.filter((rule) => rule.startsWith('apps/'))).toEqual([
@@ -168,8 +182,19 @@ describe('rights', () => {
       'apps/statefulsets: get list watch',
       'apps/deployments/scale: get update',
       'apps/statefulsets/scale: get update',
+      // For the mark of a leader, which is an annotation.
+      'apps/deployments/status: patch',
+      'apps/statefulsets/status: patch',
     ]);
-    expect(rules('Role', 'kvasir-autoscaler')).toEqual(['coordination.k8s.io/leases: create get update']);
+  });
+
+  it('of the autoscaler change one Lease of its namespace, that of its configuration', () => {
+    const made = platform({ autoscaler: { config: { leaseName: 'mine' } } }).objects;
+    const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+    expect((made.get('Role', 'kvasir-autoscaler') as unknown as { rules: object[] }).rules).toEqual([
+      { ...leases, verbs: ['create'] },
+      { ...leases, resourceNames: ['mine'], verbs: ['get', 'update'] },
+    ]);
   });
 
   it.each(['router', 'autoscaler'])('of the %s cover every kind that its source asks the cluster for', (part) => {

@@ -16,8 +16,10 @@ import { AuthMetrics } from '../../../runtime/router/observability/auth-metrics'
 import { ConfigMetrics } from '../../../runtime/router/observability/config-metrics';
 import { LimitMetrics } from '../../../runtime/router/observability/limit-metrics';
 import { QueueMetrics } from '../../../runtime/router/observability/queue-metrics';
+import { ReplicationMetrics } from '../../../runtime/router/observability/replication-metrics';
 import { RouterMetrics } from '../../../runtime/router/observability/router-metrics';
 import { SchedulingMetrics } from '../../../runtime/router/observability/scheduling-metrics';
+import { TlsMetrics } from '../../../runtime/router/observability/tls-metrics';
 import { ENGINES } from '../../../src/catalog/engines/engine-table';
 import { defaultRouterConfig } from '../../../src/config/router-config';
 import { definitionProblems } from '../../helpers/definition-problems';
@@ -52,10 +54,12 @@ const dashboardOf = (objects: typeof watched) =>
 /** Every series that somebody exports, or a rule records, with its labels. */
 async function exported(): Promise<ReadonlyMap<string, readonly string[]>> {
   const autoscaler = new Metrics();
-  new AutoscalerMetrics(autoscaler);
+  new AutoscalerMetrics(autoscaler, () => true);
   const router = new RouterMetrics().metrics;
   new AuthMetrics(router);
   new ConfigMetrics(router);
+  new TlsMetrics(router);
+  new ReplicationMetrics(router);
   new LimitMetrics(router);
   new QueueMetrics(router, defaultRouterConfig().queue);
   new SchedulingMetrics(router, () => 0);

@@ -31,6 +31,10 @@ describe("the autoscaler's configuration", () => {
       routerMetricsPort: 9090,
       budgets: [],
       prometheusServers: [],
+      leaseName: 'kvasir-autoscaler',
+      leaseDurationMs: 15_000,
+      leaseRenewDeadlineMs: 10_000,
+      leaseRetryPeriodMs: 2_000,
       explainedRounds: 60,
     });
   });
@@ -64,6 +68,14 @@ describe("the autoscaler's configuration", () => {
     [
       'budgets: [{ name: prod, maxGpus: many }]',
       'a.yaml: budgets: [{"name":"prod","maxGpus":"many"}] is wrong at 0.maxGpus: expected number; GPU pools and budgets that all policies share; beyond one of them nothing grows. [config/invalid-value]',
+    ],
+    [
+      'leaseDurationMs: 10000',
+      'a.yaml: leaseRenewDeadlineMs: 10000 is not below leaseDurationMs, 10000; lower the one or raise the other [config/invalid-value]',
+    ],
+    [
+      'leaseRetryPeriodMs: 20000',
+      'a.yaml: leaseRetryPeriodMs: 20000 is not below leaseRenewDeadlineMs, 10000; lower the one or raise the other [config/invalid-value]',
     ],
     ['- 1', "a.yaml: [1] is no mapping; write fields, such as 'syncPeriodMs: 15000' [config/invalid-value]"],
     [

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type AutoscalerOptions, type RunningAutoscaler, startAutoscaler } from '../../../runtime/autoscaler/autoscaler';
 import { silentLogger } from '../../../runtime/lib/logger';
@@ -48,6 +48,7 @@ describe('a running autoscaler', () => {
     await autoscaler.whenFirstRound();
     const metrics = (await text(autoscaler.metricsAddress!, '/metrics')).body;
     expect(metrics).toContain('kvasir_autoscaler_replicas{policy="AutoscalingPolicy default/p",target="chat",of="desired"} 3');
+    expect(metrics).toContain('kvasir_autoscaler_replicas{policy="AutoscalingPolicy default/p",target="chat",of="ready"} 1');
     expect(metrics).toContain('kvasir_autoscaler_scales_total{policy="AutoscalingPolicy default/p",direction="up"} 1');
     expect(metrics).toContain('kvasir_autoscaler_scrapes_total{result="answered"} 1');
     expect(await text(autoscaler.metricsAddress!, '/readyz')).toEqual({ status: 200, body: 'ok' });
@@ -124,6 +125,38 @@ describe('a running autoscaler', () => {
     await autoscaler.whenFirstRound();
     expect(cluster.written).toEqual([{ target: 'chat', replicas: 3 }]);
     await autoscaler.close();
+  });
+
+  it('tells in its metrics of a target that is missing', async () => {
+    const cluster = clusterWithLoad(30);
+    cluster.removeTarget('Deployment', 'chat');
+    const autoscaler = await start({ cluster, clock: wallClock(), metricsListen: anyPort });
+    await autoscaler.whenFirstRound();
+    expect((await text(autoscaler.metricsAddress!, '/metrics')).body).toContain(
+      'kvasir_autoscaler_condition{policy="AutoscalingPolicy default/p",condition="TargetFound",reason="TargetInvalid"} 0',
+    );
+  });
+
+  it('explains itself to this machine alone', async () => {
+    const options = { cluster: clusterWithLoad(10), clock: wallClock() };
+    const { debugAddress } = await start({ ...options, debugListen: anyPort });
+    const status = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const sent = request({ ...debugAddress!, path: '/debug/explain', headers: { host, connection: 'close' } });
+        sent
+          .once('error', reject)
+          .once('response', (answer) => resolve(answer.resume().statusCode))
+          .end();
+      });
+    const hosts = ['localhost', '127.0.0.1:15001', '[::1]', 'example.com', 'example.com:15001', '10.0.0.1'];
+    expect(await Promise.all(hosts.map(status))).toEqual([200, 200, 200, 403, 403, 403]);
+    const open = startAutoscaler({
+      ...options,
+      config: defaultAutoscalerConfig(),
+      log,
+      debugListen: { host: '0.0.0.0', port: 0 },
+    });
+    await expect(open).rejects.toThrow('--debug-listen: 0.0.0.0:0 can be reached from outside');
   });
 
   it('says in one line which port is taken, and leaves nothing open', async () => {

@@ -170,6 +170,29 @@ const rows: Readonly<Record<string, Row>> = {
     expect(await source.cluster.scaling.read(server)).toMatchObject({ kind: 'invalid' });
   },
 
+  'marks a target with the term of a leader, by which earlier versions of it conflict': async (open) => {
+    const source = await open(deploymentOf('chat', { replicas: 2 }), servingOf('chat', { replicas: 1 }));
+    const epochs = source.cluster.epochs!;
+    for (const target of [chat, serving]) {
+      const { version: decidedOn, uid } = await scaleOf(source, target);
+      const read = async () => {
+        const outcome = await epochs.read(target);
+        if (outcome.kind !== 'found') throw new Error(outcome.kind);
+        return outcome.value;
+      };
+      expect(await read()).toEqual({ uid, version: decidedOn });
+      const stamped = await epochs.stamp(target, '1/a', decidedOn);
+      expect(stamped).toEqual({ kind: 'applied', version: expect.any(String) });
+      expect(await read()).toMatchObject({ uid, epoch: '1/a' });
+      expect(await epochs.stamp(target, '2/b', decidedOn)).toEqual({ kind: 'conflict' });
+      expect(await source.cluster.scaling.set(target, 5, decidedOn)).toEqual({ kind: 'conflict' });
+      expect(await scaleOf(source, target)).toMatchObject({ uid, desired: target === chat ? 2 : 1 });
+      expect((await epochs.stamp(target, '1/a', (await read()).version)).kind).toBe('unchanged');
+    }
+    expect(await epochs.read({ ...chat, name: 'none' })).toEqual({ kind: 'gone' });
+    expect(await epochs.stamp({ ...chat, name: 'none' }, '1/a', '1')).toEqual({ kind: 'gone' });
+  },
+
   'refuses replicas that are no count': async (open) => {
     const source = await open(deploymentOf('chat'));
     const { version } = await scaleOf(source);

@@ -18,6 +18,8 @@ describeClusterSource({
     };
   },
   cannot: {
+    'marks a target with the term of a leader, by which earlier versions of it conflict':
+      'nobody else writes to the objects of this process, so that there is no election',
     'a write without permission is forbidden': 'a folder knows no identities and no permissions',
     'reads and writes of a source that cannot be reached are unavailable':
       'the objects are in this process, which always reaches them',
