@@ -64,6 +64,13 @@ export const ROUTER_ERRORS = {
     reason: 'response_not_found',
     remedy: 'send the whole conversation in a new request',
   },
+  // Status and code are OpenAI's: clients that know them send the whole conversation again.
+  previous_response_not_found: {
+    status: 400,
+    type: INVALID,
+    reason: 'response_not_found',
+    remedy: 'send the whole conversation in a new request',
+  },
   unsupported_encoding: {
     status: 415,
     type: INVALID,

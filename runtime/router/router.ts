@@ -51,7 +51,7 @@ import { Relay } from './relay/relay';
 import { RetryBudget } from './relay/retry-budget';
 import { ShadowTraffic } from './relay/shadow-traffic';
 import type { MatchedRequest, ReadRequest } from './request';
-import { ApiPaths } from './request/api-paths';
+import { type ApiPath, ApiPaths } from './request/api-paths';
 import { BodyBudget } from './request/body-budget';
 import { Cors } from './request/cors';
 import { isolationFindings } from './request/isolation-findings';
@@ -144,7 +144,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
   const live = new LiveConfig(options.config);
   const config = live.view;
   const connectTimeoutMs = Math.max(config.deadlines.connectMs, 1_000);
-  const providers = new ProviderAttempts({ cluster, clock, connectTimeoutMs, caFile: config.providers.caFile });
+  const providers = new ProviderAttempts({ cluster, clock, config, connectTimeoutMs, caFile: config.providers.caFile });
   const metrics = new RouterMetrics();
   const outputOptions = { ...options, spanMetrics: new SpanMetrics(metrics.metrics) };
   const tlsMetrics = new TlsMetrics(metrics.metrics);
@@ -158,6 +158,8 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
   const counters =
     config.onFlightCounters && ownRedis !== undefined ? new OnFlightCounters({ redis: ownRedis, clock: wallClock() }) : undefined;
   const replication = await openReplication({ config, redis, clock: wallClock(), metrics: metrics.metrics, log });
+  const sessions = new Sessions(clock, new SessionMetrics(metrics.metrics), config.sessions);
+  const owners = new ResponseOwners(clock, config.responses);
   const scheduling = await createScheduling({
     cluster,
     clock,
@@ -165,6 +167,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     config,
     maxSequencesPerPod,
     replication,
+    places: [sessions, owners],
     counters,
     metrics: new SchedulingMetrics(metrics.metrics, () => performance.now()),
     engineTls: () => tls.engines,
@@ -209,9 +212,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
   const decisions = new Decisions(ring, random, () => outputs.decisionLog);
   let edge = edgeOf(live.value);
   const reader = new RequestReader(config, bodyBudget, wheel);
-  const sessions = new Sessions(clock, new SessionMetrics(metrics.metrics), config.sessions);
-  const matcher = new RequestMatcher(scheduling.routes, random, config, sessions);
-  const owners = new ResponseOwners(clock, config.responses);
+  const matcher = new RequestMatcher(scheduling.routes, random, config, sessions, providers.choice);
   const responses = new StatefulResponses(owners, matcher, scheduling.endpoints, clients);
   const handOffs = new HandOffs({
     clients,
@@ -271,8 +272,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     onUnforeseen: (error) => log.error({ err: error }, 'a copy of a request failed unforeseen'),
   });
   const match = (request: ReadRequest, identity: Identity): MatchedRequest => {
-    const { api } = request.head;
-    if (api.keepsResponses || api.use === 'response') return responses.match(request, identity);
+    if (namesResponse(request.head.api)) return responses.match(request, identity);
     requireModel(identity, request.parsed.model);
     return matcher.match(request, identity);
   };
@@ -292,6 +292,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     source: (request, matched, reservations) => new AttemptSource(sources, request, matched, reservations),
     redraw: (matched, request, mayTake) => matcher.redraw(matched, request, mayTake),
     overflow: (matched, request) => matcher.overflow(matched, request),
+    overflowSeconds: (matched, request) => matcher.overflowSeconds(matched, request),
     isCurrent: (matched) => matcher.isCurrent(matched),
     // A session that was given a cookie stays the one that the cookie names.
     rematch: (request, identity, { session }) => ({ ...match(request, identity), session }),
@@ -319,7 +320,10 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
       answerModels(incoming, head, scheduling.routes, identity);
       return true;
     },
-    read: (incoming, head, reservations) => reader.read(incoming, head, reservations),
+    read: (incoming, head, reservations) => {
+      const read = reader.read(incoming, head, reservations);
+      return namesResponse(head.api) ? responses.heard(read) : read;
+    },
     match,
     admit: (incoming, request, matched, identity, reservations) => {
       const { trace } = incoming;
@@ -485,6 +489,11 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     await close();
     throw error;
   }
+}
+
+/** Whether a request to this path may name a response that an endpoint keeps. */
+function namesResponse({ keepsResponses, use }: ApiPath): boolean {
+  return keepsResponses || use === 'response';
 }
 
 /** How the inference port is made; undefined for a plain one. */

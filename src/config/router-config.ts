@@ -4,6 +4,7 @@ import type { Finding } from '../errors';
 import { authFindings, authSchema } from './auth-config';
 import { disaggregationSchema } from './disaggregation-config';
 import { parseDocument } from './parse-document';
+import { providersSchema } from './providers-config';
 import { queueConfigSchema, queueFindings } from './queue-config';
 import { rateLimitConfigSchema } from './rate-limit-config';
 import { redisSchema } from './redis-config';
@@ -198,14 +199,7 @@ export const routerConfigSchema = object('Configuration of the router image.', {
   disaggregation: disaggregationSchema,
   tls: Type.Optional(tlsSchema),
   engineTls: engineTlsSchema,
-  providers: object('External model providers.', {
-    caFile: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'PEM file of authorities that may sign certificates of providers, beside those of Node; read at the start.',
-      }),
-    ),
-  }),
+  providers: providersSchema,
 });
 
 export type RouterConfig = Static<typeof routerConfigSchema>;

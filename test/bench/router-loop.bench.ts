@@ -1,10 +1,11 @@
 /**
  * How long the router's event loop is held up under load while an engine fails: killed, silent in the middle of its answers, accepting and
- * resetting, slow by twenty times, and for comparison none. Fails when the 99th percentile of the delay is above 5 ms for any.
+ * resetting, slow by twenty times, without the head of an answer, vanished with its machine, answering 429, 500 or 503, and for comparison
+ * none. Fails when the 99th percentile of the delay is above 5 ms for any.
  *
  * Run:   npx tsx test/bench/router-loop.bench.ts [--seconds 6] [--clients 40] [--max-p99 5]
  * Needs: Linux with two CPUs, both at rest: what else runs on the router's CPU is part of every delay.
- * Takes: about a minute.
+ * Takes: about two minutes.
  *
  * The router runs as its image does, on a CPU of its own; four engines of the fault suite and the clients, half of whose answers stream,
  * share the other. The delay is what the router's own metric says for the time of the fault, without the 10 ms between samples.
@@ -35,7 +36,19 @@ const FAULTS: Readonly<Record<string, (engine: FaultEngine) => unknown>> = {
   'slow by 20': (engine) => {
     engine.slowness = 20;
   },
+  'without a head': (engine) => {
+    engine.answer = () => undefined;
+  },
+  vanished: (engine) => engine.vanish(),
+  'that says 429': (engine) => refuse(engine, 429),
+  'that says 500': (engine) => refuse(engine, 500),
+  'that says 503': (engine) => refuse(engine, 503),
 };
+
+function refuse(engine: FaultEngine, status: number): void {
+  engine.answer = (_request, response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":{"message":"no","type":"x"}}');
+}
 
 interface LoopDelay {
   readonly p50Ms: number;

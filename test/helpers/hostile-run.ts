@@ -5,7 +5,7 @@ import { Labels } from '../../src/labels';
 import { FORBIDDEN, type HostileRequest, hostileRequest, MARK } from './hostile-requests';
 import { AUTHORITY_FILE, CREDENTIAL_LABEL, providerObject, testProvider } from './provider-harness';
 import { parseAnswer } from './raw-http';
-import { chatBody, modelRoute, routerConfig, send, startTestRouter, TestEngine, until } from './router-harness';
+import { chatBody, modelRoute, modelServer, pod, routerConfig, send, startTestRouter, TestEngine, until } from './router-harness';
 
 export interface HostileReport {
   readonly requests: number;
@@ -14,10 +14,14 @@ export interface HostileReport {
   readonly statuses: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Requests that an engine got. */
   readonly dispatched: number;
+  /** Of those, requests whose blocks are kept in the cache of the client's own tenant. */
+  readonly salted: number;
 }
 
 const RED = 'sk-red-00000000000000000000';
 const BLUE = 'sk-blue-0000000000000000000';
+/** A model whose route keeps tenants apart. */
+const ISOLATED = 'isolated';
 /** Longest that any of these requests may take; the deadline below is a fraction of it. */
 const HANG_MS = 8_000;
 const BODY_MS = 250;
@@ -30,6 +34,8 @@ const BATCH = 100;
 
 const ENGINE_PATHS =
   /^\/(?:v1\/(?:chat\/completions|completions|responses(?:\/[A-Za-z0-9_-]+(?:\/cancel)?)?|messages|messages\/count_tokens|embeddings|rerank|score|audio\/(?:speech|transcriptions|translations))|tokenize|detokenize)(?:\?.*)?$/;
+/** Where engines cache nothing of a prompt. */
+const UNCACHED_PATHS = /^\/(?:tokenize|detokenize|v1\/messages\/count_tokens|v1\/audio\/speech|v1\/responses\/)/;
 const FORBIDDEN_HEADERS = [
   ...[
     'authorization',
@@ -45,13 +51,14 @@ const FORBIDDEN_HEADERS = [
 
 /**
  * Sends random and hostile requests to a router over sockets of their own, and checks after each batch that nobody got a 500, nothing
- * hangs, the router gives everything back and still serves, and engines saw no forbidden path, member or header.
+ * hangs, the router gives everything back and still serves, and engines saw no forbidden path, member or header, nor a prompt for the cache
+ * of another tenant than the client's.
  *
  * @param count rounded up to whole batches. @throws Error with the seed and the request when one of these does not hold.
  */
 export async function runHostile(count: number, seed: number): Promise<HostileReport> {
   let made = 0;
-  const engine = await new TestEngine(({ url }, response) => {
+  const answer: TestEngine['answer'] = ({ url }, response) => {
     made += 1;
     response.setHeader('content-type', 'application/json');
     response.end(
@@ -60,7 +67,9 @@ export async function runHostile(count: number, seed: number): Promise<HostileRe
         usage: { prompt_tokens: 3, completion_tokens: 2 },
       }),
     );
-  }).start();
+  };
+  const engine = await new TestEngine(answer).start();
+  const isolated = await new TestEngine(answer).start();
   const provider = await testProvider((_request, response) => {
     response.setHeader('content-type', 'application/json');
     response.end('{"type":"message","id":"msg_1","role":"assistant","content":[],"usage":{"input_tokens":1,"output_tokens":1}}');
@@ -78,6 +87,7 @@ export async function runHostile(count: number, seed: number): Promise<HostileRe
   });
   const statuses: Record<string, Record<string, number>> = {};
   let dispatched = 0;
+  let salted = 0;
   const startedMs = Date.now();
   try {
     cluster.putSecret('default/cloud-secret', CREDENTIAL_LABEL, { token: 'sk-cloud' });
@@ -88,6 +98,9 @@ export async function runHostile(count: number, seed: number): Promise<HostileRe
         rules: [{ name: 'all', targetModels: [{ externalModelProviderName: 'cloud', weight: 100 }] }],
       }),
     );
+    cluster.put(modelServer('isolated'));
+    cluster.put(pod('isolated-0', 'isolated', isolated.port));
+    cluster.put(modelRoute('isolated', 'isolated', { modelName: ISOLATED, tenantIsolation: { salt: 'tenant' } }));
     cluster.putSecret('default/keys', `${Labels.apiKeys}=true`, {
       red: JSON.stringify({ key: RED, tenant: 'red' }),
       blue: JSON.stringify({ key: BLUE, tenant: 'blue' }),
@@ -96,12 +109,20 @@ export async function runHostile(count: number, seed: number): Promise<HostileRe
     await until(() => router.isReady(), 'the router is ready');
     const ids = await Promise.all([ask(RED), ask(BLUE)]);
     const [red, blue] = ids.map(({ body }) => (JSON.parse(body) as { id: string }).id);
-    const targets = { models: ['m', 'm', 'cloud'], keys: [BLUE], responseIds: [red!, blue!, 'resp_none'] };
+    const own = { authorization: `Bearer ${BLUE}` };
+    await send(url, '/v1/chat/completions', chatBody({ model: ISOLATED }), own);
+    const salt = (JSON.parse(isolated.received[0]!.body) as { cache_salt: string }).cache_salt;
+    const targets = {
+      models: ['m', 'm', 'm', ISOLATED, ISOLATED, 'cloud'],
+      keys: [BLUE],
+      responseIds: [red!, blue!, 'resp_none'],
+    };
     const port = Number(new URL(url).port);
     const property = fc.asyncProperty(
       fc.array(hostileRequest(targets), { minLength: BATCH, maxLength: BATCH }),
       async (requests) => {
         engine.received.length = 0;
+        isolated.received.length = 0;
         provider.received.length = 0;
         records.length = 0;
         const answers = await Promise.all(requests.map((each) => deliver(port, each)));
@@ -125,6 +146,12 @@ export async function runHostile(count: number, seed: number): Promise<HostileRe
           const wrong = wrongAtEngine(received, red!);
           if (wrong !== undefined) throw new Error(`${wrong} reached an engine: ${JSON.stringify(received).slice(0, 2_000)}`);
         }
+        for (const received of isolated.received) {
+          dispatched += 1;
+          salted += received.body.includes(salt) ? 1 : 0;
+          const wrong = wrongAtEngine(received, red!, salt);
+          if (wrong !== undefined) throw new Error(`${wrong} reached an engine: ${JSON.stringify(received).slice(0, 2_000)}`);
+        }
         const told = provider.received.find(({ body }) => body.includes(MARK));
         if (told !== undefined) throw new Error(`a forbidden member reached a provider: ${told.body.slice(0, 2_000)}`);
         await until(() => Object.values(router.load()).every((value) => value === 0), 'the router gave everything back');
@@ -144,12 +171,13 @@ export async function runHostile(count: number, seed: number): Promise<HostileRe
   } finally {
     await router.close();
     await engine.kill();
+    await isolated.kill();
     await provider.kill();
   }
   const requests = Object.values(statuses)
     .flatMap((each) => Object.values(each))
     .reduce((sum, each) => sum + each, 0);
-  return { requests, seconds: (Date.now() - startedMs) / 1000, statuses, dispatched };
+  return { requests, seconds: (Date.now() - startedMs) / 1000, statuses, dispatched, salted };
 }
 
 interface Delivered {
@@ -202,8 +230,16 @@ function deliver(port: number, { pieces, pauseMs, holds }: HostileRequest): Prom
 const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n/;
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) /gm;
 
-/** What of a request that an engine got should not have come so far. */
-function wrongAtEngine({ method, url, headers, body }: TestEngine['received'][number], redResponse: string): string | undefined {
+/**
+ * What of a request that an engine got should not have come so far.
+ *
+ * @param salt of the client's tenant, where the route keeps tenants apart.
+ */
+function wrongAtEngine(
+  { method, url, headers, body }: TestEngine['received'][number],
+  redResponse: string,
+  salt?: string,
+): string | undefined {
   if (!ENGINE_PATHS.test(url)) return `the path ${url}`;
   if (canonicalPath(url) === undefined) return `a path that is not canonical, ${url}`;
   if (method !== 'POST' && !url.startsWith('/v1/responses/')) return `${method} ${url}`;
@@ -215,6 +251,10 @@ function wrongAtEngine({ method, url, headers, body }: TestEngine['received'][nu
   if (body.includes(MARK)) return 'a forbidden member';
   const header = FORBIDDEN_HEADERS.find((name) => headers[name] !== undefined);
   if (header !== undefined) return `the header ${header}`;
+  // Text, since a body that cannot be read here may be read by an engine.
+  if (salt !== undefined && !UNCACHED_PATHS.test(url) && body.split(`"cache_salt":"${salt}"`).length !== 2) {
+    return "a prompt of no tenant's or another tenant's cache";
+  }
   let document: unknown;
   try {
     document = JSON.parse(body);
@@ -222,7 +262,10 @@ function wrongAtEngine({ method, url, headers, body }: TestEngine['received'][nu
     return undefined; // An engine cannot read it either.
   }
   const keys = typeof document === 'object' && document !== null ? Object.keys(document) : [];
-  const member = keys.find((key) => FORBIDDEN.some((each) => each === key) || key.startsWith('bootstrap_'));
+  // A second one would be the one that engines read: what is read here is the last.
+  const isOwn = (key: string): boolean =>
+    key === 'cache_salt' && salt !== undefined && (document as Record<string, unknown>)[key] === salt;
+  const member = keys.find((key) => (FORBIDDEN.some((each) => each === key) && !isOwn(key)) || key.startsWith('bootstrap_'));
   return member === undefined ? undefined : `the member ${member}`;
 }
 

@@ -1,6 +1,7 @@
 import { keyOf, selects } from '../../../src/api/meta';
 import type { ModelServer } from '../../../src/api/model-server';
 import { isPodReady, type Pod } from '../../../src/api/pod';
+import { costPerHourOf } from '../../../src/expand/cost';
 import { podAddress } from '../../../src/expand/pod-address';
 import { Annotations } from '../../../src/labels';
 import type { Endpoint } from './endpoint';
@@ -132,6 +133,7 @@ export class EndpointRegistry {
       port,
       ...(server.spec.workloadPort.protocol === 'https' ? { protocol: 'https' } : {}),
       engine: server.spec.inferenceEngine,
+      costPerHour: costPerHourOf(pod),
     };
     const live = new LiveEndpoint(endpoint, this.capacityOf(pod, server), false);
     const entry: Entry = { live, pod: undefined, server: undefined, restarts: restartsOf(pod) };

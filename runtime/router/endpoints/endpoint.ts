@@ -10,4 +10,6 @@ export interface Endpoint {
   /** @default 'http' */
   readonly protocol?: 'https';
   readonly engine: 'vLLM' | 'SGLang';
+  /** In currency units; undefined when nobody knows. */
+  readonly costPerHour?: number | undefined;
 }

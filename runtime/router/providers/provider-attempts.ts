@@ -1,5 +1,6 @@
 import type { ExternalModelProvider } from '../../../src/api/external-model-provider';
 import { describeObject, keyOf } from '../../../src/api/meta';
+import type { RouterConfig } from '../../../src/config/router-config';
 import type { Finding } from '../../../src/errors';
 import type { RouterCluster } from '../../cluster/cluster';
 import type { Clock } from '../../lib/clock';
@@ -10,8 +11,10 @@ import type { MatchedProvider, ReadRequest } from '../request';
 import type { Attempt, AttemptEndpoint } from '../scheduling/attempts';
 import { ProviderAttempt } from './provider-attempt';
 import { ProviderCall } from './provider-call';
+import { ProviderChoice } from './provider-choice';
 import { ProviderClients, type ProviderClientsOptions } from './provider-clients';
 import { providerCredential } from './provider-credential';
+import { ProviderLatency } from './provider-latency';
 
 export type NextProviderAttempt =
   | { readonly kind: 'attempt'; readonly attempt: Attempt<AttemptEndpoint>; readonly call: UpstreamCall }
@@ -19,6 +22,7 @@ export type NextProviderAttempt =
   | { readonly kind: 'none'; readonly reason: 'no-endpoints'; readonly message: string; readonly error: RouterError };
 
 export interface ProviderAttemptsOptions extends ProviderClientsOptions {
+  readonly config: Pick<RouterConfig, 'providers'>;
   readonly cluster: RouterCluster;
   readonly clock: Clock;
 }
@@ -27,11 +31,19 @@ export interface ProviderAttemptsOptions extends ProviderClientsOptions {
 export class ProviderAttempts {
   private readonly clients: ProviderClients;
   private readonly outliers = new Map<string, OutlierEjection>();
+  private readonly latencies = new Map<string, ProviderLatency>();
+  /** Which of several providers a request goes to. */
+  readonly choice: ProviderChoice;
   private readonly stopFollowing: () => void;
 
   /** @throws KvasirError when the file of authorities cannot be read. */
   constructor(private readonly options: ProviderAttemptsOptions) {
     this.clients = new ProviderClients(options);
+    this.choice = new ProviderChoice({
+      ...options,
+      latencyOf: (key) => this.latencyOf(key),
+      isEjected: (key) => this.isEjected(key),
+    });
     this.stopFollowing = options.cluster.objects.changed('ExternalModelProvider', () => this.forgetGone());
   }
 
@@ -53,7 +65,12 @@ export class ProviderAttempts {
       const nowSeconds = (): number => Math.floor(clock.now() / 1000);
       const call = new ProviderCall({ request, matched, credential, clients, nowSeconds });
       const endpoint = { id: idOf(provider), host: call.url.host, port: call.url.port };
-      return { kind: 'attempt', attempt: new ProviderAttempt(endpoint, this.outlierOf(providerKey), clock), call };
+      const { model, streams } = request.parsed;
+      const attempt = new ProviderAttempt(endpoint, this.outlierOf(providerKey), clock, {
+        answering: (tookMs) => this.latencyOf(providerKey).observe(streams, tookMs, clock.monotonic()),
+        completed: (outputTokens) => this.choice.answered(model, outputTokens),
+      });
+      return { kind: 'attempt', attempt, call };
     } catch (error) {
       if (!(error instanceof RouterError)) throw error;
       return { kind: 'none', reason: 'no-endpoints', message: error.message, error };
@@ -86,11 +103,20 @@ export class ProviderAttempts {
     return outlier;
   }
 
+  private latencyOf(key: string): ProviderLatency {
+    let latency = this.latencies.get(key);
+    if (latency === undefined) {
+      latency = new ProviderLatency();
+      this.latencies.set(key, latency);
+    }
+    return latency;
+  }
+
   private forgetGone(): void {
     const providers = this.options.cluster.objects.list('ExternalModelProvider');
     this.clients.keep(new Set(providers.map(idOf)));
     const keys = new Set(providers.map(keyOf));
-    for (const key of this.outliers.keys()) if (!keys.has(key)) this.outliers.delete(key);
+    for (const map of [this.outliers, this.latencies]) for (const key of map.keys()) if (!keys.has(key)) map.delete(key);
   }
 }
 

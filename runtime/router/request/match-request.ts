@@ -9,11 +9,13 @@ import { cacheSaltOf } from '../admission/cache-salt';
 import type { Identity } from '../admission/identity';
 import { RouterError, type RouterErrorCode } from '../errors';
 import type { Destination } from '../observability/request-trace';
+import type { ProviderChoice } from '../providers/provider-choice';
 import type { RetryRules } from '../relay/retry-policy';
-import type { MatchedRequest, MatchedServer, ReadRequest } from '../request';
+import type { MatchedProvider, MatchedRequest, MatchedServer, ReadRequest } from '../request';
 import type { OtherTarget, RouteTable, UnmatchedReason } from '../routing/route-table';
-import { type Sessions, type SessionUse, sessionTarget } from '../routing/sessions';
+import { namedTarget, type Sessions, type SessionUse, sessionTarget } from '../routing/sessions';
 import type { ApiPath } from './api-paths';
+import type { ParsedBody } from './parse-body';
 
 /** What a client is told whose request matches nothing. */
 export const UNMATCHED_ERRORS: Readonly<Record<UnmatchedReason, RouterErrorCode>> = {
@@ -54,6 +56,7 @@ export class RequestMatcher {
     private readonly random: Random,
     private readonly config: Pick<RouterConfig, 'retry' | 'deadlines'>,
     private readonly sessions: Sessions,
+    private readonly providers: ProviderChoice,
   ) {
     this.configChanged();
   }
@@ -79,7 +82,8 @@ export class RequestMatcher {
     });
     if (match.kind === 'unmatched') throw new RouterError(UNMATCHED_ERRORS[match.reason], match.message, 'model');
     const { sessionAffinity, tenantIsolation } = match.route.spec;
-    const first = this.matched(match, match, match.isAdapter, parsed.model, undefined);
+    const drawn = this.matched(match, match, match.isAdapter, parsed.model, undefined);
+    const first = drawn.kind === 'provider' ? this.cheapest(drawn, parsed, []) : drawn;
     if (sessionAffinity === undefined && tenantIsolation === undefined) return first;
     const cacheSalt = tenantIsolation === undefined ? undefined : cacheSaltOf(tenantIsolation, identity);
     const session =
@@ -110,12 +114,12 @@ export class RequestMatcher {
     return other === undefined ? undefined : { ...other, before: undefined, stateful: matched.stateful };
   }
 
-  /** The first provider of a rule that exists and was not tried, of whatever weight: where a request overflows to. */
+  /** The first provider of a rule that exists and was not tried, or the one of least cost, of whatever weight: where a request overflows to. */
   overflow(matched: MatchedRequest, { head, parsed }: ReadRequest): MatchedRequest | undefined {
     const { route, rule } = matched;
     const tried = triedTargets(matched);
-    for (const target of rule.targetModels) {
-      if (!target.externalModelProviderName || tried.includes(target)) continue;
+    for (const target of this.overflowTargets(route, rule, parsed)) {
+      if (tried.includes(target)) continue;
       const only = { ...rule, targetModels: [{ ...target, weight: 100 }] };
       const live = this.routes.another(route, only, [], this.random);
       if (live === undefined) continue;
@@ -125,9 +129,42 @@ export class RequestMatcher {
     return undefined;
   }
 
+  /** What a request costs at the provider that it would overflow to, in seconds; undefined where only weights decide, or there is none. */
+  overflowSeconds({ route, rule }: MatchedRequest, { parsed }: ReadRequest): number | undefined {
+    if (!this.providers.isOn) return undefined;
+    const [target] = this.overflowTargets(route, rule, parsed);
+    if (target === undefined || this.routes.find(route, target) === undefined) return undefined;
+    const namespace = route.metadata.namespace ?? 'default';
+    return this.providers.seconds(`${namespace}/${target.externalModelProviderName}`, parsed);
+  }
+
+  private overflowTargets(route: ModelRoute, rule: Rule, parsed: ParsedBody): readonly TargetModel[] {
+    const targets = rule.targetModels.filter(({ externalModelProviderName }) => externalModelProviderName);
+    if (!this.providers.isOn || targets.length < 2) return targets;
+    const namespace = route.metadata.namespace ?? 'default';
+    const costs = new Map(
+      targets.map((each) => [each, this.providers.seconds(`${namespace}/${each.externalModelProviderName}`, parsed)]),
+    );
+    return [...targets].sort((a, b) => (costs.get(a)! < costs.get(b)! ? -1 : costs.get(a)! > costs.get(b)! ? 1 : 0));
+  }
+
   /** Whether the route of an earlier match is still as it was. */
   isCurrent({ route }: MatchedRequest): boolean {
     return this.routes.has(route);
+  }
+
+  /** In place of a drawn provider that of its rule which takes least time and money, where that decides. */
+  private cheapest(drawn: MatchedProvider, parsed: ParsedBody, tried: readonly TargetModel[]): MatchedRequest {
+    if (!this.providers.isOn) return drawn;
+    const { route, rule, isAdapter, before } = drawn;
+    const others = rule.targetModels.filter((each) => each.weight > 0 && !tried.includes(each) && each !== drawn.target);
+    const live = others.flatMap((each) => {
+      const target = this.routes.find(route, each);
+      return target?.kind === 'provider' ? [{ drawn: each, target }] : [];
+    });
+    const own = { drawn: drawn.target, target: { kind: 'provider' as const, provider: drawn.provider } };
+    const best = this.providers.best([own, ...live], ({ target }) => keyOf(target.provider), parsed);
+    return best === undefined || best === own ? drawn : this.matched({ route, rule }, best, isAdapter, parsed.model, before);
   }
 
   private other(
@@ -139,9 +176,10 @@ export class RequestMatcher {
     for (;;) {
       const other = this.routes.another(matched.route, matched.rule, tried, this.random);
       if (other === undefined) return undefined;
-      const next = this.matched(matched, other, matched.isAdapter, parsed.model, matched);
+      const found = this.matched(matched, other, matched.isAdapter, parsed.model, matched);
+      const next = found.kind === 'provider' ? this.cheapest(found, parsed, tried) : found;
       if (isolates(next, head.api)) return next;
-      tried.push(other.drawn);
+      tried.push(next.target);
     }
   }
 
@@ -166,11 +204,17 @@ export class RequestMatcher {
     return shadow.kind === 'modelServer' && isolates(shadow, head.api) ? shadow : undefined;
   }
 
-  /** The target of an earlier match as it is now, for what only that target can answer; undefined when it is gone. */
-  again({ route, rule, target, isAdapter }: MatchedRequest, model: string): MatchedRequest | undefined {
-    const only: Rule = { ...rule, targetModels: [target] };
-    const live = this.routes.another(route, only, [], this.random);
-    return live === undefined ? undefined : this.matched({ route, rule: only }, live, isAdapter, model, undefined);
+  /**
+   * The target of an earlier match as it is now, for what only that target can answer; undefined when it or its route is gone.
+   *
+   * @param routeKey `namespace/name`. @param target as `sessionTarget` calls it.
+   */
+  again(routeKey: string, target: string, isAdapter: boolean, model: string): MatchedRequest | undefined {
+    const route = this.routes.named(routeKey);
+    if (route === undefined) return undefined;
+    const rule: Rule = { targetModels: [namedTarget(target)] };
+    const live = this.routes.another(route, rule, [], this.random);
+    return live === undefined ? undefined : this.matched({ route, rule }, live, isAdapter, model, undefined);
   }
 
   private matched(

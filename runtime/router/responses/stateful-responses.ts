@@ -1,3 +1,4 @@
+import { keyOf } from '../../../src/api/meta';
 import { ownerOf } from '../admission/identity';
 import { requireModel } from '../admission/model-permission';
 import { RouterError } from '../errors';
@@ -6,6 +7,7 @@ import type { UpstreamCall } from '../relay/upstream-call';
 import type { Identity, MatchedRequest, ReadRequest, StatefulUse } from '../request';
 import { printable, responseIdOf } from '../request/api-paths';
 import type { RequestMatcher } from '../request/match-request';
+import { namedTarget, sessionTarget } from '../routing/sessions';
 import type { Endpoints } from '../scheduling/scheduling';
 import { ResponseCall } from './response-call';
 import type { ResponseOwner, ResponseOwners } from './response-owners';
@@ -19,9 +21,18 @@ export class StatefulResponses {
     private readonly clients: EndpointClients,
   ) {}
 
+  /** Waits for news of the response that a request names, where a sibling router may just have made it. */
+  async heard(read: Promise<ReadRequest>): Promise<ReadRequest> {
+    const request = await read;
+    const { head, parsed } = request;
+    const id = head.api.use === 'response' ? responseIdOf(head.path) : parsed.previousResponseId;
+    if (id !== undefined) await this.owners.news(id);
+    return request;
+  }
+
   /**
    * @param request to a path that keeps responses or names one.
-   * @throws RouterError `response_not_found`, `model_not_allowed`, and those of a match.
+   * @throws RouterError `response_not_found`, `previous_response_not_found`, `model_not_allowed`, and those of a match.
    */
   match(request: ReadRequest, identity: Identity): MatchedRequest {
     const { head, parsed } = request;
@@ -29,7 +40,7 @@ export class StatefulResponses {
     if (head.api.use === 'response') {
       const owner = this.ownerOf(responseIdOf(head.path), tenant, 'response_id');
       requireModel(identity, owner.model);
-      const matched = this.matcher.again(owner.matched, owner.model);
+      const matched = this.matcher.again(owner.route, owner.target, owner.isAdapter, owner.model);
       if (matched === undefined) throw notFound(responseIdOf(head.path), 'response_id');
       return { ...matched, stateful: { model: owner.model, tenant, endpointId: owner.endpointId } };
     }
@@ -42,10 +53,12 @@ export class StatefulResponses {
     if (owner === undefined && first.kind === 'provider') {
       return { ...first, stateful: { model, tenant, endpointId: undefined } };
     }
-    const { endpointId, matched } = this.ownerOf(previousResponseId, tenant, 'previous_response_id');
+    const { endpointId, route, target: made } = this.ownerOf(previousResponseId, tenant, 'previous_response_id');
     let target: MatchedRequest | undefined = first;
-    while (target !== undefined && keyOfTarget(target) !== keyOfTarget(matched)) target = this.matcher.fallback(target, request);
-    if (target === undefined) throw notFound(previousResponseId, 'previous_response_id');
+    while (target !== undefined && sessionTarget(target.target) !== made) target = this.matcher.fallback(target, request);
+    if (target === undefined || namespaceOf(keyOf(target.route)) !== namespaceOf(route)) {
+      throw notFound(previousResponseId, 'previous_response_id');
+    }
     return { ...target, stateful: { model, tenant, endpointId } };
   }
 
@@ -62,29 +75,40 @@ export class StatefulResponses {
       matched,
       inner,
       this.clients,
-      (id) => this.owners.note(id, { model, tenant, endpointId, matched: { ...matched, before: undefined } }),
+      (id) => {
+        const { destination, target, isAdapter } = matched;
+        this.owners.note(id, {
+          ...{ model, tenant, isAdapter, endpointId },
+          route: destination.modelRoute,
+          target: sessionTarget(target),
+        });
+      },
       () => {
         if (request.head.api.method === 'DELETE') this.owners.forget(responseIdOf(request.head.path));
       },
     );
   }
 
-  private ownerOf(id: string, tenant: string | undefined, param: string): ResponseOwner {
+  private ownerOf(id: string, tenant: string | undefined, param: 'response_id' | 'previous_response_id'): ResponseOwner {
     const owner = this.owners.find(id, tenant);
     if (owner === undefined || !this.isThere(owner)) throw notFound(id, param);
     return owner;
   }
 
-  private isThere({ matched, endpointId }: ResponseOwner): boolean {
-    if (matched.kind === 'provider') return true;
-    return this.endpoints.ofModelServer(matched.modelServerKey)?.some(({ id }) => id === endpointId) === true;
+  private isThere({ route, target, endpointId }: ResponseOwner): boolean {
+    const { modelServerName } = namedTarget(target);
+    if (!modelServerName) return true;
+    const pool = this.endpoints.ofModelServer(`${namespaceOf(route)}/${modelServerName}`);
+    return pool?.some(({ id }) => id === endpointId) === true;
   }
 }
 
-function keyOfTarget(matched: MatchedRequest): string {
-  return matched.kind === 'provider' ? `provider ${matched.providerKey}` : `server ${matched.modelServerKey}`;
+/** @param key `namespace/name`. */
+function namespaceOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
 }
 
-function notFound(id: string, param: string): RouterError {
-  return new RouterError('response_not_found', `no response with the id ${printable(id)} is known`, param);
+function notFound(id: string, param: 'response_id' | 'previous_response_id'): RouterError {
+  const code = param === 'response_id' ? 'response_not_found' : 'previous_response_not_found';
+  return new RouterError(code, `no response with the id ${printable(id)} is known`, param);
 }

@@ -74,6 +74,7 @@ export class RouteTable {
   private servers: ReadonlyMap<string, ModelServer> = new Map();
   private providers: ReadonlyMap<string, ExternalModelProvider> = new Map();
   private compiled: ReadonlyMap<ModelRoute, CompiledRoute> = new Map();
+  private byKey: ReadonlyMap<string, ModelRoute> = new Map();
   private names: readonly ModelName[] = [];
 
   constructor(objects: RouteObjects = { routes: [], modelServers: [], providers: [] }) {
@@ -85,6 +86,7 @@ export class RouteTable {
     const compiled = new Map(objects.routes.map((route) => [route, this.compiled.get(route) ?? compileRoute(route)]));
     const ordered = [...compiled.values()].sort(compareRoutes);
     this.compiled = compiled;
+    this.byKey = new Map(ordered.map(({ key, route }) => [key, route]));
     this.byModel = groupBy(ordered, ({ route }) => (route.spec.modelName ? [route.spec.modelName] : []));
     this.byAdapter = groupBy(ordered, ({ route }) => route.spec.loraAdapters ?? []);
     this.servers = new Map(objects.modelServers.map((server) => [keyOf(server), server]));
@@ -134,6 +136,11 @@ export class RouteTable {
   /** Whether this value is a current route's. */
   has(route: ModelRoute): boolean {
     return this.compiled.has(route);
+  }
+
+  /** The current route of that name. @param key `namespace/name`. */
+  named(key: string): ModelRoute | undefined {
+    return this.byKey.get(key);
   }
 
   /** Conditions of the current routes that do not compile. */

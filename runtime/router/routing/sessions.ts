@@ -1,12 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import { keyOf } from '../../../src/api/meta';
 import type { ModelRoute, SessionAffinity, TargetModel } from '../../../src/api/model-route';
 import type { RouterConfig } from '../../../src/config/router-config';
 import { parseDurationMs } from '../../../src/duration';
 import type { Clock } from '../../lib/clock';
+import { lru } from '../../lib/lru';
+import type { PlaceRecord } from '../cache/replication/place-record';
+import type { PlaceTable } from '../cache/replication/place-table';
 import type { SessionMetrics } from '../observability/session-metrics';
 import { type SessionInput, sessionNameOf } from './session-source';
+
+/** A year, in milliseconds. */
+const MOST_TTL_MS = 365 * 86_400_000;
 
 /** Where a session was served last. */
 export interface SessionPlace {
@@ -30,16 +36,17 @@ export interface SessionUse {
  * Where sessions were served last, for as long as each route remembers them. A session's name is kept as a digest, together with its
  * route and whose it is, so that long names cost no memory and nobody moves somebody else's session.
  */
-export class Sessions {
+export class Sessions implements PlaceTable {
   private readonly places: LRUCache<string, SessionPlace>;
   private readonly ttls = new WeakMap<SessionAffinity, number>();
+  private tell: ((record: PlaceRecord) => void) | undefined;
 
   constructor(
     clock: Clock,
     private readonly metrics: SessionMetrics,
     { maxEntries }: RouterConfig['sessions'],
   ) {
-    this.places = new LRUCache({ max: maxEntries, ttlResolution: 0, perf: { now: () => clock.monotonic() } });
+    this.places = lru(maxEntries, { ttlResolution: 0, perf: { now: () => clock.monotonic() } });
   }
 
   /** @returns undefined for a request that names no session, and cannot be given one. */
@@ -65,7 +72,27 @@ export class Sessions {
   /** An attempt of the session's request goes there: the next one shall too. */
   bind({ key, route, ttlMs, place }: SessionUse, target: TargetModel, endpointId: string): void {
     this.metrics.bound(route, place === undefined ? 'new' : place.endpointId === endpointId ? 'kept' : 'moved');
-    this.places.set(key, { target: sessionTarget(target), endpointId }, { ttl: ttlMs });
+    const name = sessionTarget(target);
+    this.places.set(key, { target: name, endpointId }, { ttl: ttlMs });
+    this.tell?.({ kind: 'session', key, ttlMs, target: name, endpoint: endpointId });
+  }
+
+  share(tell: (record: PlaceRecord) => void): void {
+    this.tell = tell;
+  }
+
+  take(record: PlaceRecord): void {
+    if (record.kind !== 'session') return;
+    const { key, target, endpoint } = record;
+    this.places.set(key, { target, endpointId: endpoint }, { ttl: Math.max(1, record.ttlMs) });
+  }
+
+  *recent(): Generator<PlaceRecord, undefined> {
+    for (const [key, { target, endpointId }] of this.places.entries()) {
+      const ttlMs = Math.round(Math.min(MOST_TTL_MS, this.places.getRemainingTTL(key)));
+      yield { kind: 'session', key, ttlMs, target, endpoint: endpointId };
+    }
+    return undefined;
   }
 
   private ttlOf(affinity: SessionAffinity): number {
@@ -81,4 +108,10 @@ export class Sessions {
 /** What a target is called in a session's place. */
 export function sessionTarget({ modelServerName, externalModelProviderName }: TargetModel): string {
   return modelServerName ? `server ${modelServerName}` : `provider ${externalModelProviderName}`;
+}
+
+/** The target that a session's place names. */
+export function namedTarget(target: string): TargetModel {
+  const [kind, name = ''] = target.split(' ');
+  return kind === 'server' ? { modelServerName: name, weight: 100 } : { externalModelProviderName: name, weight: 100 };
 }

@@ -26,13 +26,13 @@ export function namedProfile(name: string, { scheduler, profiles = {} }: Profile
   const section = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (section !== undefined) {
     if (namesPlugins(section)) return sectionProfile(name, section, `profiles.${name}`);
-    const { profile } = builtIn('expected-latency', section)!;
+    const { profile, findings } = builtIn('expected-latency', section, `profiles.${name}`)!;
     const forAdapters = profile.forAdapters && { ...profile.forAdapters, name };
-    return { profile: { ...profile, name, ...(forAdapters && { forAdapters }) }, findings: [] };
+    return { profile: { ...profile, name, ...(forAdapters && { forAdapters }) }, findings };
   }
-  const found = builtIn(name, scheduler);
+  const found = builtIn(name, scheduler, 'scheduler');
   if (found !== undefined) return found;
-  const fallback = builtIn('expected-latency', scheduler)!;
+  const fallback = builtIn('expected-latency', scheduler, 'scheduler')!;
   const finding: Finding = {
     code: 'config/unknown-profile',
     severity: 'warning',
@@ -40,13 +40,38 @@ export function namedProfile(name: string, { scheduler, profiles = {} }: Profile
     message: `${JSON.stringify(name)} is no scheduling profile, so \`${fallback.profile.name}\` decides`,
     remedy: `use one of ${[...Object.keys(profiles), ...PROFILE_NAMES].join(', ')}`,
   };
-  return { ...fallback, findings: [finding] };
+  return { ...fallback, findings: [...fallback.findings, finding] };
 }
 
-function builtIn(name: string, section: PluginSection | undefined): ConfiguredProfile | undefined {
+function builtIn(name: string, section: PluginSection | undefined, field: string): ConfiguredProfile | undefined {
   const argsOf = argsIn(section);
   if (name === 'expected-latency') {
-    return { profile: expectedLatency(argsOf(name).objective === 'ttft' ? 'ttft' : 'e2e'), findings: [] };
+    const { objective, itlms: itlMs, secondsperunit: secondsPerUnit } = argsOf(name);
+    const isGoal = typeof itlMs === 'number' && itlMs > 0;
+    const isPriced = typeof secondsPerUnit === 'number' && secondsPerUnit > 0;
+    const unusable = (message: string, remedy: string): Finding => {
+      const found = { code: 'config/scheduler-plugin', severity: 'warning' as const, field: `${field}.pluginConfig` };
+      return { ...found, message, remedy };
+    };
+    const badGoal = unusable(
+      `itlMs of \`expected-latency\` is ${JSON.stringify(itlMs)}, so no token counts as late`,
+      'give the longest mean time between tokens, in milliseconds above 0',
+    );
+    const badPrice = unusable(
+      `secondsPerUnit of \`expected-latency\` is ${JSON.stringify(secondsPerUnit)}, so no price counts`,
+      'give the seconds of waiting that one unit of money is worth, above 0',
+    );
+    return {
+      profile: expectedLatency(
+        objective === 'ttft' ? 'ttft' : 'e2e',
+        isGoal ? itlMs : undefined,
+        isPriced ? secondsPerUnit : undefined,
+      ),
+      findings: [
+        ...(isGoal || itlMs === undefined ? [] : [badGoal]),
+        ...(isPriced || secondsPerUnit === undefined ? [] : [badPrice]),
+      ],
+    };
   }
   const scorer = Object.hasOwn(PLUGINS.scorers, name) ? PLUGINS.scorers[name]!(argsOf(name)) : undefined;
   if (scorer === undefined) return undefined;

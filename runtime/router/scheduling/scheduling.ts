@@ -10,6 +10,7 @@ import type { Random } from '../../lib/random';
 import { BlockHasher } from '../cache/block-hashes';
 import { PodShares } from '../cache/pod-shares';
 import { PrefixIndex } from '../cache/prefix-index';
+import type { PlaceTable } from '../cache/replication/place-table';
 import { Replication, type ReplicationLink } from '../cache/replication/replication';
 import { sharingWithAll } from '../cache/replication/sharing-with-all';
 import { TextDensity } from '../cache/text-density';
@@ -68,6 +69,8 @@ export interface SchedulingOptions {
   readonly counters?: OnFlightCounters | undefined;
   /** How sibling routers are reached; `close` ends it. @default there are none */
   readonly replication?: ReplicationLink | undefined;
+  /** What siblings are told beside dispatches: where sessions and responses are. @default nothing */
+  readonly places?: readonly PlaceTable[];
 }
 
 /** The live view of pods. */
@@ -148,7 +151,8 @@ export async function createScheduling(options: SchedulingOptions): Promise<Sche
     restarted: () => undefined,
   };
   let context: ServingContext = { modelServers: [], modelRoutes: [] };
-  const replication = options.replication && new Replication({ ...options.replication, clock, index });
+  const replication =
+    options.replication && new Replication({ ...options.replication, clock, index, places: options.places ?? [] });
   const { counters } = options;
   const told = [replication?.endpoints ?? [], counters ?? []].flat();
   const registry = new EndpointRegistry([shares, ...told, scrapes, removals, rooms], (pod: Pod, server: ModelServer) =>

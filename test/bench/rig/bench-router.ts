@@ -33,7 +33,7 @@ export async function startBenchRouter(processes: BenchProcesses, options: Bench
   const listen = ['--listen', '--metrics-listen', '--debug-listen'].flatMap((flag) => [flag, '127.0.0.1:0']);
   const program = bundled(processes, 'runtime/router/main.ts');
   const args = ['--cluster', objectsFile, '--config', file('config.json'), ...listen];
-  const flags = [...imageNodeFlags(), ...(options.nodeFlags ?? [])];
+  const flags = [...imageNodeFlags('router'), ...(options.nodeFlags ?? [])];
   const child = processes.start(PROXY_CPU, process.execPath, [...flags, program, ...args], options);
   const [port, metricsPort] = await Promise.all([
     portOf(child, /"listen":"127\.0\.0\.1:(\d+)"/),
@@ -74,9 +74,9 @@ export function bundled(processes: BenchProcesses, module: string): string {
   return outfile;
 }
 
-/** Flags that the image gives to Node. */
-function imageNodeFlags(): readonly string[] {
-  const entrypoint = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(ROOT, 'images/router/Dockerfile'), 'utf8'));
+/** Flags that an image gives to Node. */
+export function imageNodeFlags(image: 'router' | 'autoscaler'): readonly string[] {
+  const entrypoint = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(ROOT, 'images', image, 'Dockerfile'), 'utf8'));
   return (JSON.parse(entrypoint![1]!) as string[]).filter((word) => word.startsWith('--'));
 }
 

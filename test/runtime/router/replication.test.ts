@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { ReplicationRecord } from '../../../runtime/router/cache/replication/record';
 import type { RouterConfig } from '../../../src/config/router-config';
 import { FakeSibling } from '../../helpers/fake-sibling';
+import { freePort } from '../../helpers/free-port';
 import { hasRedisServer, RedisServer } from '../../helpers/redis-server';
 import { chatBody, routerConfig, send, startTestRouter, TestEngine, type TestRouter, until } from '../../helpers/router-harness';
 import { temporaryFolders } from '../../helpers/temporary-folder';
@@ -212,12 +212,3 @@ describe('router replicas', () => {
     }, 20_000);
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-}

@@ -93,7 +93,10 @@ describe('responses with state', () => {
     cluster.remove('Pod', 'default', `pod-${id.split('_')[1]}`);
     expect((await send(url, `/v1/responses/${id}`)).status).toBe(404);
     const next = await ask({ previous_response_id: id });
-    expect([next.status, errorOf(next.body)]).toMatchObject([404, { code: 'response_not_found', param: 'previous_response_id' }]);
+    expect([next.status, errorOf(next.body)]).toMatchObject([
+      400,
+      { code: 'previous_response_not_found', param: 'previous_response_id' },
+    ]);
     expect((await ask({ previous_response_id: 7 })).status).toBe(400);
     expect((await ask({ previous_response_id: null })).status).toBe(200);
   });
@@ -160,7 +163,7 @@ describe('responses with state', () => {
     const id = idOf((await ask({}, key('red'))).body);
     const got = async (name: string) => (await send(url, `/v1/responses/${id}`, undefined, key(name))).status;
     expect([await got('red'), await got('also-red'), await got('blue')]).toEqual([200, 200, 404]);
-    expect((await ask({ previous_response_id: id }, key('blue'))).status).toBe(404);
+    expect((await ask({ previous_response_id: id }, key('blue'))).status).toBe(400);
     expect((await send(url, `/v1/responses/${id}`, undefined, key('blue'), 'DELETE')).status).toBe(404);
     expect(await got('red')).toBe(200);
   });

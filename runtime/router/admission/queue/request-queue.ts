@@ -42,6 +42,8 @@ export interface RequestQueueOptions {
   ) => MatchedRequest | undefined;
   /** The provider that takes what finds no room. */
   readonly overflow: (matched: MatchedRequest, request: ReadRequest) => MatchedRequest | undefined;
+  /** What the request costs there, in seconds; undefined where providers are not weighed, or there is none. */
+  readonly overflowSeconds: (matched: MatchedRequest, request: ReadRequest) => number | undefined;
   readonly isCurrent: (matched: MatchedRequest) => boolean;
   /** Matches a request again whose route has changed. */
   readonly rematch: (request: ReadRequest, identity: Identity, before: MatchedRequest) => MatchedRequest;
@@ -171,6 +173,8 @@ export class RequestQueue {
     const blockers = this.queue.size === 0 ? 0 : this.competitors(lane);
     if (blockers === 0 && this.mayGo(lane)) return this.go(waiting, true);
     if (answer.isClosed) throw new RouterError('client_closed', 'the client left');
+    const elsewhere = policy.overflows ? this.sooner(waiting, expectedMs) : undefined;
+    if (elsewhere !== undefined) return elsewhere;
     const refusal = this.makeRoom(waiting);
     if (refusal !== undefined) return this.turnAway(waiting, 'queue_full', refusal, expectedMs);
     return this.wait(waiting);
@@ -254,6 +258,12 @@ export class RequestQueue {
     if (other !== undefined) return other;
     this.options.metrics.refused(waiting.path.model, waiting.priority.name, code);
     throw queueRefusal(code, what, afterMs);
+  }
+
+  /** A provider takes the request, if that costs less than the wait. */
+  private sooner(waiting: Waiting, expectedMs: number): AttemptSource | undefined {
+    const atProvider = this.options.overflowSeconds(waiting.matched, waiting.arrival.request);
+    return atProvider !== undefined && 1_000 * atProvider < expectedMs ? this.overflowOf(waiting) : undefined;
   }
 
   private overflowOf({ matched, arrival }: Waiting): AttemptSource | undefined {

@@ -2,17 +2,21 @@ import type { Clock, Timer } from '../../../lib/clock';
 import type { BlockCursor, PrefixIndex } from '../prefix-index';
 import type { Nonce, SiblingId } from './frame';
 import type { KnownEndpoints } from './known-endpoints';
-import { RecordWriter } from './record-writer';
+import type { PlaceTable } from './place-table';
+import { isWritable, RecordWriter } from './record-writer';
 
 export interface IndexAnswersOptions {
   readonly clock: Clock;
   readonly index: PrefixIndex;
   readonly endpoints: KnownEndpoints;
+  readonly places: readonly PlaceTable[];
   readonly send: (sibling: SiblingId, nonce: Nonce, records: Buffer) => void;
 }
 
 /** Blocks in one frame: 32 KB, and well under a millisecond for who restores them. */
 const BLOCKS_PER_PART = 4_000;
+/** Sessions and responses in one frame: about as many bytes. */
+const PLACES_PER_PART = 200;
 /** Between two parts, so that requests go first here and there. */
 const PART_EVERY_MS = 2;
 /** A sibling that asks more often is broken, and must not keep this router busy. */
@@ -20,7 +24,10 @@ const ANSWER_EVERY_MS = 100;
 const MOST_ASKERS = 256;
 const MOST_NONCES = 10_000;
 
-/** Sends the index to who asks for it, in parts: of each pod the most recently used blocks first. */
+/**
+ * Sends what outlives requests to who asks for it, in parts: sessions and responses, without which a client is not found again, and then
+ * the index, of each pod the most recently used blocks first.
+ */
 export class IndexAnswers {
   private readonly answeredMs = new Map<SiblingId, number>();
   /** Of questions that were answered, the oldest first: one that was recorded is not answered again. */
@@ -69,6 +76,7 @@ export class IndexAnswers {
     const { index, endpoints } = this.options;
     const pods = endpoints.all();
     const writer = new RecordWriter();
+    yield* this.places(writer, blocks);
     for (const { endpoint } of pods) {
       let left = Math.ceil(blocks / pods.length);
       for (let cursor: BlockCursor | undefined = index.newest(endpoint.slot); cursor !== undefined && left > 0; ) {
@@ -80,6 +88,20 @@ export class IndexAnswers {
         for (const { words, blockBytes } of runs) writer.write({ kind: 'held', endpoint: endpoint.slot, blockBytes, words });
         yield writer.take();
       }
+    }
+    return undefined;
+  }
+
+  /** @param most of each table. */
+  private *places(writer: RecordWriter, most: number): Generator<Buffer, undefined> {
+    for (const table of this.options.places) {
+      let left = most;
+      for (const record of table.recent()) {
+        if (left-- === 0) break;
+        if (isWritable(record)) writer.write(record);
+        if (left % PLACES_PER_PART === 0 && writer.length > 0) yield writer.take();
+      }
+      if (writer.length > 0) yield writer.take();
     }
     return undefined;
   }

@@ -3,7 +3,8 @@ import type { ReplicationMetrics } from '../../observability/replication-metrics
 import type { ClusterKey } from './cluster-key';
 import type { DispatchSharing, SharedDispatch, SharedFacts } from './dispatch-sharing';
 import { type Frame, type Nonce, type SiblingId, sealFrame } from './frame';
-import { RecordWriter } from './record-writer';
+import type { PlaceRecord } from './place-record';
+import { isWritable, RecordWriter } from './record-writer';
 import type { ReplicationTransport } from './transport';
 
 export interface OwnShareOptions {
@@ -64,6 +65,15 @@ export class OwnShare implements DispatchSharing {
         this.soon();
       },
     };
+  }
+
+  /** Tells of a session or a response. What has a name too long for the wire is known here alone. */
+  placed(record: PlaceRecord): void {
+    if (!isWritable(record)) return;
+    this.writer.write(record);
+    // A client may ask for a response at another router as soon as it has seen its id.
+    if (record.kind === 'session') this.soon();
+    else this.flush();
   }
 
   /** Sends an empty delta where nothing else was sent for `silentMs`, so that siblings hear of this router and of what they missed. */

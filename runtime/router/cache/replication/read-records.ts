@@ -1,8 +1,5 @@
 import type { ReplicationRecord } from './record';
-import { RECORD_KINDS } from './record-writer';
-
-/** Most bytes of a name: pod names, namespaces and UIDs are shorter by far. */
-const MOST_TEXT_BYTES = 1024;
+import { MOST_TEXT_BYTES, RECORD_KINDS } from './record-writer';
 
 /** Reads what a `RecordWriter` wrote. @returns undefined when the bytes are anything else. */
 export function readRecords(bytes: Buffer): readonly ReplicationRecord[] | undefined {
@@ -44,6 +41,25 @@ class Reader {
         return { kind, id: this.number(), isKept: this.number() === 1 };
       case 'held':
         return { kind, endpoint: this.number(), blockBytes: this.number(), words: this.words() };
+      case 'session':
+        return { kind, key: this.text(), ttlMs: this.number(), target: this.text(), endpoint: this.text() };
+      case 'response': {
+        const [id, ttlMs, model, tenant] = [this.text(), this.number(), this.text(), this.text()];
+        const [route, target, isAdapter, endpoint] = [this.text(), this.text(), this.number() === 1, this.text()];
+        return {
+          kind,
+          id,
+          ttlMs,
+          model,
+          tenant: tenant === '' ? undefined : tenant.slice(1),
+          route,
+          target,
+          isAdapter,
+          endpoint,
+        };
+      }
+      case 'forgotten':
+        return { kind, id: this.text() };
       case 'leaving':
       case 'left':
         return { kind };

@@ -1,9 +1,28 @@
+import type { PlaceRecord } from './place-record';
 import type { ReplicationRecord } from './record';
 
 /** Kinds by their byte on the wire. */
-export const RECORD_KINDS = ['endpoint', 'dispatch', 'prefilled', 'ended', 'held', 'leaving', 'left'] as const;
+export const RECORD_KINDS = [
+  'endpoint',
+  'dispatch',
+  'prefilled',
+  'ended',
+  'held',
+  'leaving',
+  'left',
+  'session',
+  'response',
+  'forgotten',
+] as const;
 
 const FIRST_BYTES = 1024;
+/** Most bytes of a name that is read: pod names, namespaces and UIDs are shorter by far. */
+export const MOST_TEXT_BYTES = 1024;
+
+/** Whether a sibling would read it. Models and tenants may have any names. */
+export function isWritable(record: PlaceRecord): boolean {
+  return Object.values(record).every((value) => typeof value !== 'string' || Buffer.byteLength(value) < MOST_TEXT_BYTES);
+}
 
 /** Puts records one behind the other: a byte for the kind, numbers as 7 bits a byte, hashes as they lie in memory. */
 export class RecordWriter {
@@ -42,6 +61,26 @@ export class RecordWriter {
         this.number(record.endpoint);
         this.number(record.blockBytes);
         this.words(record.words);
+        return;
+      case 'session':
+        this.text(record.key);
+        this.number(record.ttlMs);
+        this.text(record.target);
+        this.text(record.endpoint);
+        return;
+      case 'response':
+        this.text(record.id);
+        this.number(record.ttlMs);
+        this.text(record.model);
+        // Nobody in particular is not a tenant whose name is empty.
+        this.text(record.tenant === undefined ? '' : `=${record.tenant}`);
+        this.text(record.route);
+        this.text(record.target);
+        this.number(record.isAdapter ? 1 : 0);
+        this.text(record.endpoint);
+        return;
+      case 'forgotten':
+        this.text(record.id);
         return;
       case 'leaving':
       case 'left':

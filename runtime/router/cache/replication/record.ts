@@ -1,3 +1,5 @@
+import type { PlaceRecord } from './place-record';
+
 /** A request that a router sent to a pod. */
 export interface DispatchRecord {
   readonly kind: 'dispatch';
@@ -24,6 +26,7 @@ export type ReplicationRecord =
   | { readonly kind: 'ended'; readonly id: number; readonly isKept: boolean }
   /** Blocks that a pod's cache is believed to hold, most recently used first. */
   | { readonly kind: 'held'; readonly endpoint: number; readonly blockBytes: number; readonly words: Uint32Array }
+  | PlaceRecord
   /** The sender takes no new requests and ends those that it has. */
   | { readonly kind: 'leaving' }
   /** The sender is gone. */

@@ -9,6 +9,7 @@ import type { Nonce, SiblingId } from './frame';
 import { IndexAnswers } from './index-answers';
 import { KnownEndpoints } from './known-endpoints';
 import { OwnShare } from './own-share';
+import type { PlaceTable } from './place-table';
 import { Siblings } from './siblings';
 import type { ReplicationTransport } from './transport';
 
@@ -25,6 +26,8 @@ export interface ReplicationOptions extends ReplicationLink {
   /** That of the ledgers. */
   readonly clock: Clock;
   readonly index: PrefixIndex;
+  /** Where sessions and responses are remembered. */
+  readonly places: readonly PlaceTable[];
 }
 
 const HEARTBEAT_MS = 250;
@@ -54,6 +57,7 @@ export class Replication {
       ask: this.own.ask.bind(this.own),
       asked: (sibling, nonce, blocks) => this.answer(sibling, nonce, blocks),
     });
+    for (const table of options.places) table.share((record) => this.own.placed(record));
     transport.start(self, (frame) => this.siblings.receive(frame));
     this.beat();
   }

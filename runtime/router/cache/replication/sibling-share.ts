@@ -3,6 +3,7 @@ import type { LedgerEntry } from '../../endpoints/in-flight-ledger';
 import type { LiveEndpoint } from '../../endpoints/live-endpoint';
 import type { PrefixIndex, PrefixReservation } from '../prefix-index';
 import type { KnownEndpoints } from './known-endpoints';
+import type { PlaceTable } from './place-table';
 import type { DispatchRecord, ReplicationRecord } from './record';
 
 export interface SiblingShareOptions {
@@ -10,6 +11,7 @@ export interface SiblingShareOptions {
   readonly clock: Clock;
   readonly index: PrefixIndex;
   readonly endpoints: KnownEndpoints;
+  readonly places: readonly PlaceTable[];
 }
 
 interface RemoteDispatch {
@@ -88,6 +90,12 @@ export class SiblingShare {
         if (live !== undefined) this.options.index.restore(live.endpoint.slot, record.words, record.blockBytes);
         return;
       }
+      case 'session':
+      case 'response':
+      case 'forgotten':
+        // They stay when the sibling goes: what is in the pod is there for all.
+        for (const table of this.options.places) table.take(record);
+        return;
       case 'leaving':
         this.isLeaving = true;
         return;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '../../../../runtime/lib/clock';
 import { wallClock } from '../../../../runtime/lib/wall-clock';
 import { decodeRouterConfig, type RouterConfig } from '../../../../src/config/router-config';
 import { FakeSibling } from '../../../helpers/fake-sibling';
 import { FaultRig, type FaultRigOptions, wholeShare } from '../../../helpers/fault-rig';
+import { freePort } from '../../../helpers/free-port';
 import { hasRedisServer, RedisServer } from '../../../helpers/redis-server';
 import { chatBody, send, until } from '../../../helpers/router-harness';
 import { temporaryFolders } from '../../../helpers/temporary-folder';
@@ -127,13 +127,3 @@ describe('under load', () => {
     expect(wholeShare(await rig.finish())).toBe(1);
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}

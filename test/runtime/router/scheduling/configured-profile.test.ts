@@ -39,6 +39,23 @@ describe('the configured profile', () => {
     expect(shapeOf({ profile: name })).toMatchObject({ name, findings: [] });
   });
 
+  it('counts late tokens under expected-latency where its arguments have an objective, and says which ones are none', () => {
+    const withGoal = (itlMs: unknown) => withPlugins({}, [{ name: 'expected-latency', args: { itlMs } }]);
+    expect(shapeOf(withGoal(60)).scorers).toContainEqual(['late-tokens', 2]);
+    expect(shapeOf(withGoal(60)).findings).toEqual([]);
+    expect(shapeOf({}).scorers.map(([name]) => name)).not.toContain('late-tokens');
+    expect(shapeOf(withGoal('60 ms')).findings).toEqual(['warning scheduler.pluginConfig']);
+    const profiles = { fast: { pluginConfig: [{ name: 'expected-latency', args: { itlMs: 0 } }] } };
+    expect(shapeOf({ profile: 'fast', profiles }).findings).toEqual(['warning profiles.fast.pluginConfig']);
+  });
+
+  it('counts prices under expected-latency where its arguments say what money is worth', () => {
+    const withPrice = (secondsPerUnit: unknown) => withPlugins({}, [{ name: 'expected-latency', args: { secondsPerUnit } }]);
+    expect(shapeOf(withPrice(60)).scorers).toContainEqual(['pod-price', 1]);
+    expect(shapeOf({}).scorers.map(([name]) => name)).not.toContain('pod-price');
+    for (const bad of ['60', 0, -1]) expect(shapeOf(withPrice(bad)).findings).toEqual(['warning scheduler.pluginConfig']);
+  });
+
   it('by name wins over plugins', () => {
     expect(
       shapeOf({ ...withPlugins({ Score: { enabled: [{ name: 'random', weight: 1 }] } }), profile: 'expected-latency' }).name,

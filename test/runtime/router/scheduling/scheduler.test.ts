@@ -164,6 +164,40 @@ describe('expected-latency', () => {
     expect(terms({ running: 265, maxNumSeqs: 256 })['slot-wait']).toBeCloseTo((10 * perRequest) / 256);
   });
 
+  it('L = 2 · out · (late steps of this request, and what it adds to those of others), late from 90 % of the objective on', () => {
+    const decode = { baseSeconds: 0.04, perSequenceSeconds: 0.001, perContextTokenSeconds: 0 };
+    const lateAt = (running: number): number => {
+      const outcome = schedule(
+        expectedLatency('e2e', 60),
+        scheduledRequest(),
+        [candidate(0, { running, decode })],
+        seededRandom(1),
+      );
+      if (outcome.kind !== 'picked') throw new Error('nobody was picked');
+      return outcome.decision.terms.at(-1)!;
+    };
+    // 14 sequences take 54 ms.
+    expect(lateAt(13)).toBeCloseTo(0);
+    expect(lateAt(14)).toBeCloseTo(2 * 100 * (0.001 + 14 * 0.001));
+    expect(lateAt(20)).toBeCloseTo(2 * 100 * (0.007 + 20 * 0.001));
+  });
+
+  it('fills a slow pod beside a fast one as far as its tokens come in time, when it has an objective, and further when not', () => {
+    const slow = { baseSeconds: 0.036, perSequenceSeconds: 0.001, perContextTokenSeconds: 0 };
+    const fast = { baseSeconds: 0.017, perSequenceSeconds: 0.0004, perContextTokenSeconds: 0 };
+    const filled = (itlMs?: number): number => {
+      const running = [0, 0];
+      for (let i = 0; i < 105; i++) {
+        const pool = [slow, fast].map((decode, slot) => candidate(slot, { running: running[slot]!, cachedTokens: 1000, decode }));
+        running[pick(expectedLatency('e2e', itlMs), pool)!]! += 1;
+      }
+      return running[0]!;
+    };
+    // 18 sequences take 54 ms on the slow one; 87 take 52 ms on the fast one.
+    expect(filled(60)).toBeLessThanOrEqual(19);
+    expect(filled()).toBeGreaterThan(21);
+  });
+
   it('prefers a warm pod until its queue costs more than computing the prefix elsewhere', () => {
     const at = (queuedTokens: number) =>
       pick(expectedLatency(), [candidate(0, { cachedTokens: 900, queuedTokens }), candidate(1)]);

@@ -420,6 +420,37 @@ describe('requests that find no room in a pod', () => {
     expect(sampleOf(await at.metrics(), 'kvasir_router_queue_overflows_total{model="m"}')).toBe(2);
   });
 
+  it.each([
+    ['go to a provider at once where that costs less than the wait', 0, 1],
+    ['wait where the provider costs more', 1e9, 0],
+  ])('%s', async (_what, secondsPerUnit, served) => {
+    const prices = { 'default/cloud': { inputPerMillion: 1, outputPerMillion: 1 } };
+    const providers = { caFile: AUTHORITY_FILE, selection: 'cost' as const, secondsPerUnit, prices };
+    const targetModels = [
+      { modelServerName: 'server', weight: 100 },
+      { externalModelProviderName: 'cloud', weight: 0 },
+    ];
+    const at = await open({
+      config: queueConfig({ overflow: true }, { providers }),
+      route: { rules: [{ name: 'all', targetModels }] },
+    });
+    const cloud = await testProvider((_request, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"object":"chat.completion","choices":[]}'),
+    );
+    others.push(cloud);
+    addProvider(at, cloud);
+    const first = at.ask('w '.repeat(20_000));
+    await until(() => at.engine.underWay.length === 1, 'the long prompt is at the engine');
+    const second = at.ask('two');
+    await until(() => cloud.received.length + at.router.waiting() === 1, 'the second goes or waits');
+    expect(cloud.received).toHaveLength(served);
+    at.engine.releaseAll();
+    await first;
+    if (served === 0) await at.untilServed('two');
+    at.engine.releaseAll();
+    expect((await second).status).toBe(200);
+  });
+
   it('of one tenant are at most so many, 429 with Retry-After beyond', async () => {
     const at = await keyed(await open({ maxNumSeqs: 8, config: queueConfig({ tenantConcurrency: 1 }, KEYED) }));
     const first = at.ask('one', as('alice'));

@@ -4,7 +4,7 @@ import { type Frame, openFrame, sealFrame } from '../../../../../runtime/router/
 import { framed, MessageReader } from '../../../../../runtime/router/cache/replication/message-stream';
 import { readRecords } from '../../../../../runtime/router/cache/replication/read-records';
 import type { ReplicationRecord } from '../../../../../runtime/router/cache/replication/record';
-import { RecordWriter } from '../../../../../runtime/router/cache/replication/record-writer';
+import { isWritable, RecordWriter } from '../../../../../runtime/router/cache/replication/record-writer';
 
 const number = fc.maxSafeNat();
 const words = fc
@@ -29,6 +29,19 @@ const record: fc.Arbitrary<ReplicationRecord> = fc.oneof(
   fc.record({ kind: fc.constant('prefilled' as const), id: number }),
   fc.record({ kind: fc.constant('ended' as const), id: number, isKept: fc.boolean() }),
   fc.record({ kind: fc.constant('held' as const), endpoint: number, blockBytes: fc.constantFrom(256, 1024), words }),
+  fc.record({ kind: fc.constant('session' as const), key: name, ttlMs: number, target: name, endpoint: name }),
+  fc.record({
+    kind: fc.constant('response' as const),
+    id: name,
+    ttlMs: number,
+    model: name,
+    tenant: fc.option(fc.string({ maxLength: 20, unit: 'grapheme' }), { nil: undefined }),
+    route: name,
+    target: name,
+    isAdapter: fc.boolean(),
+    endpoint: name,
+  }),
+  fc.record({ kind: fc.constant('forgotten' as const), id: name }),
   fc.constant({ kind: 'leaving' as const }),
   fc.constant({ kind: 'left' as const }),
 ) as fc.Arbitrary<ReplicationRecord>;
@@ -66,6 +79,13 @@ describe('records between routers', () => {
         expect(readRecords(whole.subarray(0, whole.length - 1 - (at % (last - 1))))).toBeUndefined();
       }),
     );
+  });
+
+  it('of places whose names would be refused are not written', () => {
+    const session = (target: string) => ({ kind: 'session' as const, key: 'k', ttlMs: 1, target, endpoint: 'e' });
+    expect([1_023, 1_024].map((bytes) => isWritable(session('x'.repeat(bytes))))).toEqual([true, false]);
+    expect(readRecords(written([session('x'.repeat(1_023))]))).toBeDefined();
+    expect(isWritable(session('é'.repeat(600)))).toBe(false);
   });
 
   it('are nothing, or records, whatever the bytes', () => {

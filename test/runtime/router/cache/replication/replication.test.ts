@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { seededRandom } from '../../../../../runtime/lib/random';
 import { VirtualClock } from '../../../../../runtime/lib/virtual-clock';
+import type { PlaceTable } from '../../../../../runtime/router/cache/replication/place-table';
+import { ResponseOwners } from '../../../../../runtime/router/responses/response-owners';
 import type { Attempt, SchedulingRequest } from '../../../../../runtime/router/scheduling/attempts';
 import { createScheduling, type Scheduling } from '../../../../../runtime/router/scheduling/scheduling';
 import { LossyLinks } from '../../../../helpers/lossy-links';
@@ -39,7 +41,7 @@ describe('routers side by side', () => {
 
   const cluster = (pods = 2): FakeRouterCluster =>
     new FakeRouterCluster().put(modelServerOf('a'), ...Array.from({ length: pods }, (_, i) => podOf('a', i)));
-  const open = async (name: string, secret?: string, of = cluster()): Promise<Scheduling> => {
+  const open = async (name: string, secret?: string, of = cluster(), places: readonly PlaceTable[] = []): Promise<Scheduling> => {
     const made = await createScheduling({
       cluster: of,
       clock,
@@ -48,6 +50,7 @@ describe('routers side by side', () => {
       fetchMetrics: () => Promise.reject(new Error('no metrics')),
       capacityOf: () => CAPACITY,
       replication: links.link(name, secret),
+      places,
     });
     opened.push(made);
     return made;
@@ -204,6 +207,32 @@ describe('routers side by side', () => {
     expect(inFlight(c)).toBe(1);
     expect(cachedTokens(c, prompt('k'))).toBe(cachedTokens(a, prompt('k')));
     expect(cachedTokens(c, prompt('k'))).toBeGreaterThan(4_000);
+  });
+
+  it('tell where sessions and responses are: at once, after a gap, and to a newcomer', async () => {
+    const tables = ['a', 'b', 'c'].map(() => new ResponseOwners(clock, { maxEntries: 1_000, ttlMs: 3_600_000 }));
+    const owner = {
+      ...{ model: 'm', tenant: undefined, route: 'default/r', target: 'server a', isAdapter: false, endpointId: 'pod' },
+    };
+    const knows = (at: number, ...ids: string[]) => ids.map((id) => tables[at]!.find(id, undefined) !== undefined);
+    const [a] = [await open('a', undefined, cluster(), [tables[0]!]), await open('b', undefined, cluster(), [tables[1]!])];
+    clock.advance(600);
+    tables[0]!.note('at once', owner);
+    clock.advance(1);
+    expect(knows(1, 'at once')).toEqual([true]);
+    links.passes = () => false;
+    tables[0]!.note('lost', owner);
+    clock.advance(10);
+    links.passes = () => true;
+    expect(knows(1, 'lost')).toEqual([false]);
+    clock.advance(300);
+    expect(knows(1, 'lost')).toEqual([true]);
+    for (let i = 0; i < 900; i++) tables[0]!.note(`r${i}`, owner);
+    await a.close();
+    await open('c', undefined, cluster(), [tables[2]!]);
+    clock.advance(600);
+    const all = ['at once', 'lost', ...Array.from({ length: 900 }, (_, i) => `r${i}`)];
+    expect(knows(2, ...all)).toEqual(all.map(() => true));
   });
 
   it('count requests to a pod that they get to know later', async () => {

@@ -6,6 +6,7 @@ import { decodeTime } from '../../../../../runtime/router/scheduling/plugins/dec
 import { gpuUsage } from '../../../../../runtime/router/scheduling/plugins/gpu-usage';
 import { kvPressure } from '../../../../../runtime/router/scheduling/plugins/kv-pressure';
 import { kvcacheAware } from '../../../../../runtime/router/scheduling/plugins/kvcache-aware';
+import { lateTokens } from '../../../../../runtime/router/scheduling/plugins/late-tokens';
 import { leastLatency } from '../../../../../runtime/router/scheduling/plugins/least-latency';
 import { leastRequest, leastRequestFilter } from '../../../../../runtime/router/scheduling/plugins/least-request';
 import { loraAffinity } from '../../../../../runtime/router/scheduling/plugins/lora-affinity';
@@ -16,7 +17,7 @@ import { slotWait } from '../../../../../runtime/router/scheduling/plugins/slot-
 import type { Scorer } from '../../../../../runtime/router/scheduling/scorer';
 import { anyPool, anyRequest } from '../../../../helpers/candidates';
 
-const seconds: readonly Scorer[] = [adapterLoad, prefillTime, decodeTime, kvPressure, slotWait];
+const seconds: readonly Scorer[] = [adapterLoad, prefillTime, decodeTime, kvPressure, slotWait, lateTokens(60)];
 const kthena: readonly Scorer[] = [leastRequest, leastLatency(0.5), leastLatency(0), gpuUsage, prefixCache, kvcacheAware, random];
 const filters: readonly Filter[] = [leastRequestFilter(10), loraAffinity];
 
