@@ -1,14 +1,16 @@
 import { Construct } from 'constructs';
 import { type ApiKind, apiKinds } from '../../src/api/kinds';
-import { Labels } from '../../src/labels';
+import { Labels, NETWORKING_GROUP } from '../../src/labels';
 import { addCheck } from '../check';
 import { KubeValidatingAdmissionPolicy } from '../kube/validating-admission-policy';
 import { KubeValidatingAdmissionPolicyBinding } from '../kube/validating-admission-policy-binding';
 import { ownedLabels } from '../owned-labels';
 import { stackContext } from '../stack-context';
 import { type AdmissionRule, celText, toValidation } from './admission-rule';
+import { modelBoosterAdmission } from './booster-admission';
 import { externalModelProviderAdmission, modelRouteAdmission, modelServerAdmission } from './routing-admission';
 import { autoscalingPolicyAdmission, autoscalingPolicyBindingAdmission } from './scaling-admission';
+import { modelServingAdmission } from './serving-admission';
 
 /** Cross-field rules of each kind that the API server can check beside the kind's own definition. */
 export const ADMISSION_RULES = {
@@ -17,7 +19,12 @@ export const ADMISSION_RULES = {
   ExternalModelProvider: externalModelProviderAdmission,
   AutoscalingPolicy: autoscalingPolicyAdmission,
   AutoscalingPolicyBinding: autoscalingPolicyBindingAdmission,
-} as const satisfies Partial<Record<ApiKind, readonly AdmissionRule[]>>;
+  ModelServing: modelServingAdmission,
+  ModelBooster: modelBoosterAdmission,
+} as const satisfies Record<ApiKind, readonly AdmissionRule[]>;
+
+/** Kinds that only Kthena's controllers bring into a cluster. */
+const KTHENA_KINDS: ReadonlySet<ApiKind> = new Set(['ModelServing', 'ModelBooster']);
 
 export interface AdmissionPoliciesProps {
   /** What happens to an object that breaks a rule: it is refused, or a warning is shown to who applies it. @default 'Deny' */
@@ -40,7 +47,14 @@ export class AdmissionPolicies extends Construct {
   constructor(scope: Construct, id: string, { action = 'Deny' }: AdmissionPoliciesProps = {}) {
     super(scope, id);
     addCheck(this, () => (stackContext(this).cluster.isAtLeast(FIRST_MINOR) ? [] : [TOO_OLD]));
-    this.policies = Object.entries(ADMISSION_RULES).map(([kind, rules]) => this.create(kind as ApiKind, rules, action));
+    const { kthenaServesRoutes, kthenaServesWorkloads } = stackContext(this).cluster;
+    this.policies = (Object.keys(ADMISSION_RULES) as ApiKind[])
+      .filter((kind) => kthenaServesWorkloads || !KTHENA_KINDS.has(kind))
+      .map((kind) => {
+        const isKthenas = apiKinds[kind].apiVersion.startsWith(NETWORKING_GROUP) ? kthenaServesRoutes : kthenaServesWorkloads;
+        const rules: readonly AdmissionRule[] = ADMISSION_RULES[kind];
+        return this.create(kind, isKthenas ? rules.filter(({ isExtension }) => isExtension !== true) : rules, action);
+      });
   }
 
   private create(kind: ApiKind, rules: readonly AdmissionRule[], action: 'Deny' | 'Warn'): KubeValidatingAdmissionPolicy {
@@ -59,7 +73,14 @@ export class AdmissionPolicies extends Construct {
             { apiGroups: [group], apiVersions: [version], operations: ['CREATE', 'UPDATE'], resources: [plural], scope: '*' },
           ],
         },
-        matchConditions: [{ name: 'own-class', expression: OWN_CLASS }],
+        matchConditions: [
+          { name: 'own-class', expression: ownClass('object') },
+          // What is there already and breaks a rule must still lose its finalizers, or get labels.
+          {
+            name: 'changed',
+            expression: `request.operation == "CREATE" || object.spec != oldObject.spec || !(${ownClass('oldObject')})`,
+          },
+        ],
         validations: rules.map(toValidation),
       },
     });
@@ -71,7 +92,11 @@ export class AdmissionPolicies extends Construct {
   }
 }
 
-const OWN_CLASS = `!has(object.metadata.labels) || !(${celText(Labels.class)} in object.metadata.labels) || object.metadata.labels[${celText(Labels.class)}] == "kvasir"`;
+/** CEL: whether `object` is of no class or ours. */
+function ownClass(object: 'object' | 'oldObject'): string {
+  const labels = `${object}.metadata.labels`;
+  return `!has(${labels}) || !(${celText(Labels.class)} in ${labels}) || ${labels}[${celText(Labels.class)}] == "kvasir"`;
+}
 
 const TOO_OLD = {
   code: 'admission/cluster-too-old',

@@ -1,7 +1,19 @@
 import { RESERVED_HEADERS } from '../../src/api/external-model-provider-rules';
-import { type AdmissionRule, shownInCel } from './admission-rule';
+import { type AdmissionRule, durationFormatRule, shownInCel } from './admission-rule';
 
 const PROVIDER = '(has(t.externalModelProviderName) && t.externalModelProviderName != "")';
+
+/** What RE2 of the API server does not compile cannot be computed. */
+const COMPILES = (regex: string): string => `"".matches(${regex}) in [true, false]`;
+const NO_MATCH = '!has(r.modelMatch)';
+
+const regexRule = (field: string, computes: string): AdmissionRule => ({
+  code: 'model-route/regex',
+  field,
+  computes,
+  message: 'is no RE2 expression',
+  remedy: 'correct it; RE2 has no look-around and no back-references',
+});
 
 /** Rules of ModelRoute that its definition does not have. */
 export const modelRouteAdmission: readonly AdmissionRule[] = [
@@ -30,6 +42,14 @@ export const modelRouteAdmission: readonly AdmissionRule[] = [
     },
     remedy: 'set modelServerName, or remove loraAdapters',
   },
+  regexRule(
+    'spec.rules[].modelMatch.uri.regex',
+    `object.spec.rules.all(r, ${NO_MATCH} || !has(r.modelMatch.uri) || !has(r.modelMatch.uri.regex) || ${COMPILES('r.modelMatch.uri.regex')})`,
+  ),
+  regexRule(
+    'spec.rules[].modelMatch.headers.*.regex',
+    `object.spec.rules.all(r, ${NO_MATCH} || !has(r.modelMatch.headers) || r.modelMatch.headers.all(h, !has(r.modelMatch.headers[h].regex) || ${COMPILES('r.modelMatch.headers[h].regex')}))`,
+  ),
 ];
 
 const LABEL_NAME = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
@@ -44,6 +64,8 @@ const isLabelValue = (value: string): string =>
 
 const SELECTOR = 'object.spec.workloadSelector';
 const HAS_PD = `has(${SELECTOR}.pdGroup)`;
+
+const TRAFFIC = 'object.spec.trafficPolicy';
 
 /** Rules of ModelServer that its definition does not have. */
 export const modelServerAdmission: readonly AdmissionRule[] = [
@@ -64,6 +86,12 @@ export const modelServerAdmission: readonly AdmissionRule[] = [
   },
   ...selectorRules('pdGroup.prefillLabels', HAS_PD),
   ...selectorRules('pdGroup.decodeLabels', HAS_PD),
+  durationFormatRule('spec.trafficPolicy.timeout', `${TRAFFIC}.timeout`, `!has(${TRAFFIC}) || !has(${TRAFFIC}.timeout)`),
+  durationFormatRule(
+    'spec.trafficPolicy.retry.retryInterval',
+    `${TRAFFIC}.retry.retryInterval`,
+    `!has(${TRAFFIC}) || !has(${TRAFFIC}.retry) || !has(${TRAFFIC}.retry.retryInterval)`,
+  ),
 ];
 
 /** @param isThere CEL: whether the object that has the labels is there. @default always */
@@ -90,7 +118,8 @@ function selectorRules(path: string, isThere?: string): readonly AdmissionRule[]
     },
     {
       code: 'metadata/label',
-      field,
+      field: `${field}.*`,
+      key: firstBad(valid),
       holds: `${absent} || ${labels}.all(k, ${valid})`,
       message: { cel: `${shownInCel(`${labels}[${firstBad(valid)}]`)} + " is no label value"` },
       remedy: 'use at most 63 letters, digits, -, _ and .',
@@ -138,7 +167,8 @@ export const externalModelProviderAdmission: readonly AdmissionRule[] = [
   },
   {
     code: 'external-model-provider/header',
-    field: 'spec.headers',
+    field: 'spec.headers.*',
+    key: `${HEADERS}.filter(k, ${HEADERS}[k].matches('[\\\\r\\\\n]'))[0]`,
     holds: `${NO_HEADERS} || ${HEADERS}.all(k, !${HEADERS}[k].matches('[\\\\r\\\\n]'))`,
     message: 'the value has a line break',
     remedy: 'write it in one line',

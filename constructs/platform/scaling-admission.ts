@@ -1,121 +1,101 @@
-import { SCALE_TARGET_API_VERSIONS } from '../../src/api/scale-target';
-import { type AdmissionRule, shownInCel } from './admission-rule';
+import { type AdmissionRule, durationFormatRule, isDuration, shownInCel } from './admission-rule';
+import { isNumeric, ratioAdmission } from './ratio-admission';
+import { eachRole, hasPath, ROLES, scalingTargetAdmission } from './scaling-target-admission';
 
 const SPEC = 'object.spec';
-const TARGETS = '["homogeneousTarget", "heterogeneousTarget", "disaggregatedTarget"]';
 /** CEL: names of the targets that are set. */
-const SET_TARGETS = `${TARGETS}.filter(t, t in ${SPEC})`;
-
-/** What stands under a path of which every part may be absent. */
-const has = (path: string): string => {
-  const parts = path.split('.');
-  return parts.map((_, i) => `has(${SPEC}.${parts.slice(0, i + 1).join('.')})`).join(' && ');
-};
-
-/** Where policies and bindings name workloads: path in the spec of one, or of a list and in its elements. */
-const REFS = [
-  { field: 'homogeneousTarget.target.targetRef', each: (test: string) => single('homogeneousTarget.target.targetRef', test) },
-  {
-    field: 'heterogeneousTarget.params[].target.targetRef',
-    each: (test: string) => ({
-      holds: `!(${has('heterogeneousTarget.params')}) || ${SPEC}.heterogeneousTarget.params.all(p, !has(p.target) || ${on('p.target.targetRef', test)})`,
-      first: `${SPEC}.heterogeneousTarget.params.filter(p, has(p.target) && !${on('p.target.targetRef', test)})[0].target.targetRef`,
-    }),
-  },
-  { field: 'disaggregatedTarget.targetRef', each: (test: string) => single('disaggregatedTarget.targetRef', test) },
-] as const;
-
-const on = (ref: string, test: string): string => `(${test.replaceAll('ref.', `${ref}.`)})`;
-
-const single = (path: string, test: string) => ({
-  holds: `!(${has(path)}) || ${on(`${SPEC}.${path}`, test)}`,
-  first: `${SPEC}.${path}`,
-});
-
-const KINDS = Object.keys(SCALE_TARGET_API_VERSIONS);
-const KNOWN_KIND = `!has(ref.kind) || ref.kind == "" || ref.kind in ${JSON.stringify(KINDS)}`;
-const NAMED = 'has(ref.name) && ref.name != ""';
-
-const refRules: readonly AdmissionRule[] = REFS.flatMap(({ field, each }): AdmissionRule[] => {
-  const [kind, name] = [each(KNOWN_KIND), each(NAMED)];
-  return [
-    {
-      code: 'autoscaling/target-kind',
-      field: `spec.${field}.kind`,
-      holds: kind.holds,
-      message: { cel: `${shownInCel(`${kind.first}.kind`)} + " cannot be scaled"` },
-      remedy: `use one of ${KINDS.join(', ')}`,
-    },
-    {
-      code: 'autoscaling/target-name',
-      field: `spec.${field}.name`,
-      holds: name.holds,
-      message: 'missing',
-      remedy: 'name the workload to scale',
-    },
-  ];
-});
+const SET_TARGETS = `(${['homogeneousTarget', 'heterogeneousTarget', 'disaggregatedTarget']
+  .map((target) => `(has(${SPEC}.${target}) ? ["${target}"] : [])`)
+  .join(' + ')})`;
 
 /** CEL over the number or quantity `value`. */
 const above0 = (value: string): string =>
-  `(type(${value}) == string ? quantity(${value}).isGreaterThan(quantity("0")) : ${value} > 0)`;
+  `(type(${value}) == string ? ${isNumeric(value)} && quantity(${value}).isGreaterThan(quantity("0")) : ${value} > 0)`;
 /** A number or string as findings show it. */
 const shownQuantity = (value: string): string => `(type(${value}) == string ? ${shownInCel(value)} : string(${value}))`;
 
+const ABOVE_0 = above0('m.targetValue');
+const isAlone = (metrics: string): string => `${metrics}.exists_one(n, n.name == m.name)`;
+
+/** Rules of one list of metrics: of the policy, or of a role. */
+function metricRules(
+  field: string,
+  metrics: string,
+  all: (test: string) => { readonly holds: string; readonly first?: string },
+): AdmissionRule[] {
+  const [values, names] = [all(ABOVE_0), all(isAlone(metrics))];
+  const of = (role: string | undefined): string => (role === undefined ? metrics : metrics.replaceAll('[r]', `[${role}]`));
+  const value = `${of(values.first)}.filter(m, !${ABOVE_0})[0].targetValue`;
+  const name = `${of(names.first)}.filter(m, !${isAlone(of(names.first))})[0].name`;
+  return [
+    {
+      code: 'autoscaling/target-value',
+      field: `${field}[].targetValue`,
+      ...(values.first === undefined ? {} : { key: values.first }),
+      holds: values.holds,
+      message: { cel: `${shownQuantity(value)} + " is not above 0"` },
+      remedy: 'write what one replica should have',
+    },
+    {
+      code: 'autoscaling/duplicate-metric',
+      field: `${field}[].name`,
+      ...(names.first === undefined ? {} : { key: names.first }),
+      holds: names.holds,
+      message: { cel: `"a second metric " + ${shownInCel(name)}` },
+      remedy: 'keep one of them',
+    },
+  ];
+}
+
 const METRICS = `${SPEC}.metrics`;
-const NO_METRICS = `!has(${METRICS})`;
-const ROLES = `${SPEC}.disaggregatedTarget.roles`;
-const NO_ROLES = `!(${has('disaggregatedTarget')})`;
+const ROLE = `${ROLES}[r]`;
+/** CEL: the metrics that role `r` scales by. */
+const ROLE_METRICS = `(has(${ROLE}.metrics) ? dyn(${ROLE}.metrics) : has(${METRICS}) ? dyn(${METRICS}) : dyn([]))`;
+const IS_FIXED = `(${ROLE}.minReplicas == ${ROLE}.maxReplicas && ${ROLE}.minReplicas > 0)`;
+const NO_SOURCES = `(!has(${ROLE}.metricSources) || size(${ROLE}.metricSources) == 0)`;
+const IS_USED = `${ROLE_METRICS}.exists(m, m.name == k)`;
 
-const bounds = (of: string): string => `${of}.minReplicas <= ${of}.maxReplicas`;
-const shownBounds = (of: string): string =>
-  `"minReplicas " + string(${of}.minReplicas) + " is above maxReplicas " + string(${of}.maxReplicas)`;
-const boundsRule = (field: string, holds: string, first: string): AdmissionRule => ({
-  code: 'autoscaling/min-above-max',
-  field,
-  holds,
-  message: { cel: shownBounds(first) },
-  remedy: 'lower the one or raise the other',
-});
-
-const PARAMS = `${SPEC}.heterogeneousTarget.params`;
-const boundsRules: readonly AdmissionRule[] = [
-  boundsRule(
-    'spec.homogeneousTarget',
-    `!(${has('homogeneousTarget')}) || ${bounds(`${SPEC}.homogeneousTarget`)}`,
-    `${SPEC}.homogeneousTarget`,
-  ),
-  boundsRule(
-    'spec.heterogeneousTarget.params[]',
-    `!(${has('heterogeneousTarget.params')}) || ${PARAMS}.all(p, ${bounds('p')})`,
-    `${PARAMS}.filter(p, !(${bounds('p')}))[0]`,
-  ),
-  boundsRule(
-    'spec.disaggregatedTarget.roles',
-    `${NO_ROLES} || ${ROLES}.all(r, ${bounds(`${ROLES}[r]`)})`,
-    `${ROLES}[${ROLES}.filter(r, !(${bounds(`${ROLES}[r]`)}))[0]]`,
-  ),
+const [WITH_METRICS, WITH_SOURCES, WITH_USED_SOURCES] = [
+  eachRole(`${IS_FIXED} || size(${ROLE_METRICS}) > 0`),
+  eachRole(`${IS_FIXED} || size(${ROLE_METRICS}) == 0 || !${NO_SOURCES}`),
+  eachRole(`${NO_SOURCES} || ${ROLE}.metricSources.all(k, ${IS_USED})`),
 ];
+const ofFirst = (cel: string): string => cel.replaceAll('[r]', `[${WITH_USED_SOURCES.first}]`);
 
-const RATIO = `${SPEC}.disaggregatedTarget.ratioConstraint`;
-const NO_RATIO = `!(${has('disaggregatedTarget.ratioConstraint')})`;
+/** Rules of the metrics that a role has itself. */
+const ownMetricRules = metricRules('spec.disaggregatedTarget.roles.*.metrics', `${ROLE}.metrics`, (test) =>
+  eachRole(`!has(${ROLE}.metrics) || ${ROLE}.metrics.all(m, ${test})`),
+);
 
-const ratioRules: readonly AdmissionRule[] = [
-  ...(['numeratorRole', 'denominatorRole'] as const).map(
-    (side): AdmissionRule => ({
-      code: 'autoscaling/ratio-roles',
-      field: `spec.disaggregatedTarget.ratioConstraint.${side}`,
-      holds: `${NO_RATIO} || ${RATIO}.${side} in ${ROLES}`,
-      message: { cel: `${shownInCel(`${RATIO}.${side}`)} + " is not among the roles"` },
-      remedy: 'use one of its roles',
-    }),
-  ),
+/** Rules of roles beside the metrics of their policy. */
+const roleMetricRules: readonly AdmissionRule[] = [
   {
-    code: 'autoscaling/ratio-zero',
-    field: 'spec.disaggregatedTarget.ratioConstraint',
-    holds: `${NO_RATIO} || !(${RATIO}.numeratorRole in ${ROLES}) || !(${RATIO}.denominatorRole in ${ROLES}) || (${ROLES}[${RATIO}.numeratorRole].minReplicas == 0) == (${ROLES}[${RATIO}.denominatorRole].minReplicas == 0)`,
-    message: 'only one of the two roles may scale to zero',
-    remedy: 'give both or neither minReplicas 0',
+    code: 'autoscaling/no-metrics',
+    field: 'spec.disaggregatedTarget.roles.*.metrics',
+    key: WITH_METRICS.first,
+    holds: WITH_METRICS.holds,
+    message: 'missing, and the policy has none of its own',
+    remedy: 'give the role or the policy metrics',
+  },
+  {
+    code: 'autoscaling/no-metric-sources',
+    field: 'spec.disaggregatedTarget.roles.*.metricSources',
+    key: WITH_SOURCES.first,
+    holds: WITH_SOURCES.holds,
+    message: 'missing',
+    remedy: 'say where the metrics of the role are read',
+  },
+  {
+    code: 'autoscaling/unused-metric-source',
+    field: 'spec.disaggregatedTarget.roles.*.metricSources',
+    key: WITH_USED_SOURCES.first,
+    holds: WITH_USED_SOURCES.holds,
+    message: {
+      cel: `"no metric is called " + ${shownInCel(`${ofFirst(`${ROLE}.metricSources.filter(k, !${IS_USED})`)}[0]`)}`,
+    },
+    remedy: {
+      cel: `"use one of: " + (size(${ofFirst(ROLE_METRICS)}) == 0 ? "none" : ${ofFirst(ROLE_METRICS)}.map(m, m.name).join(", "))`,
+    },
   },
 ];
 
@@ -128,13 +108,19 @@ const DURATIONS = [
   'behavior.scaleUp.panicPolicy.panicModeHold',
 ];
 
-const durationRules: readonly AdmissionRule[] = DURATIONS.map((path) => ({
-  code: 'autoscaling/duration',
-  field: `spec.${path}`,
-  holds: `!(${has(path)}) || (duration(${SPEC}.${path}) >= duration("0s") && duration(${SPEC}.${path}) <= duration("30m"))`,
-  message: { cel: `${shownInCel(`${SPEC}.${path}`)} + " is not between 0 and 30 minutes"` },
-  remedy: 'use a duration from 0s to 30m',
-}));
+const durationRules: readonly AdmissionRule[] = DURATIONS.flatMap((path) => {
+  const [value, absent] = [`${SPEC}.${path}`, `!(${hasPath(path)})`];
+  return [
+    durationFormatRule(`spec.${path}`, value, absent),
+    {
+      code: 'autoscaling/duration',
+      field: `spec.${path}`,
+      holds: `${absent} || !${isDuration(value)} || (duration(${value}) >= duration("0s") && duration(${value}) <= duration("30m"))`,
+      message: { cel: `${shownInCel(value)} + " is not between 0 and 30 minutes"` },
+      remedy: 'use a duration from 0s to 30m',
+    },
+  ];
+});
 
 /** Rules of AutoscalingPolicy that its definition does not have. */
 export const autoscalingPolicyAdmission: readonly AdmissionRule[] = [
@@ -152,36 +138,33 @@ export const autoscalingPolicyAdmission: readonly AdmissionRule[] = [
     message: 'missing',
     remedy: 'name at least one metric',
   },
-  {
-    code: 'autoscaling/target-value',
-    field: 'spec.metrics[].targetValue',
-    holds: `${NO_METRICS} || ${METRICS}.all(m, ${above0('m.targetValue')})`,
-    message: {
-      cel: `${shownQuantity(`${METRICS}.filter(m, !${above0('m.targetValue')})[0].targetValue`)} + " is not above 0"`,
-    },
-    remedy: 'write what one replica should have',
-  },
-  {
-    code: 'autoscaling/duplicate-metric',
-    field: 'spec.metrics[].name',
-    holds: `${NO_METRICS} || ${METRICS}.all(m, ${METRICS}.exists_one(n, n.name == m.name))`,
-    message: {
-      cel: `"a second metric " + ${shownInCel(`${METRICS}.filter(m, !${METRICS}.exists_one(n, n.name == m.name))[0].name`)}`,
-    },
-    remedy: 'keep one of them',
-  },
+  ...metricRules('spec.metrics', METRICS, (test) => ({ holds: `!has(${METRICS}) || ${METRICS}.all(m, ${test})` })),
   {
     code: 'autoscaling/empty-slo',
     field: 'spec.slo',
+    isExtension: true,
     holds: `!has(${SPEC}.slo) || has(${SPEC}.slo.ttftMs) || has(${SPEC}.slo.itlMs)`,
     message: 'neither ttftMs nor itlMs is set',
     remedy: 'set at least one of them, or remove slo',
   },
-  ...refRules,
-  ...boundsRules,
-  ...ratioRules,
+  {
+    code: 'autoscaling/time-zone',
+    field: 'spec.schedules[].timeZone',
+    isExtension: true,
+    computes: `!has(${SPEC}.schedules) || ${SPEC}.schedules.all(s, timestamp("2000-01-01T00:00:00Z").getHours(s.timeZone) >= 0)`,
+    message: 'is no time zone',
+    remedy: 'use an IANA name, such as Europe/Berlin',
+  },
+  ...scalingTargetAdmission,
+  ...ownMetricRules,
+  ...roleMetricRules,
+  ...ratioAdmission,
   ...durationRules,
 ];
 
 /** Rules of AutoscalingPolicyBinding that its definition does not have. */
-export const autoscalingPolicyBindingAdmission: readonly AdmissionRule[] = [...refRules, ...boundsRules, ...ratioRules];
+export const autoscalingPolicyBindingAdmission: readonly AdmissionRule[] = [
+  ...scalingTargetAdmission,
+  ...ownMetricRules,
+  ...ratioAdmission,
+];

@@ -6,15 +6,16 @@ export type BoosterValue<T> =
   | { readonly kind: 'value'; readonly value: T }
   | { readonly kind: 'wrong'; readonly message: string };
 
-const DEFAULT_ENGINE_PORT = 8000;
+export const DEFAULT_ENGINE_PORT = 8000;
 /** vLLM's connector class → the router's name of the transfer. */
-const CONNECTORS: Readonly<Record<string, KvConnector['type']>> = {
+export const KV_CONNECTORS: Readonly<Record<string, KvConnector['type']>> = {
   MooncakeConnector: 'mooncake',
   MooncakeConnectorV1: 'mooncake',
   NixlConnector: 'nixl',
   LMCacheConnectorV1: 'lmcache',
 };
-const KV_ROLES: Readonly<Record<string, readonly string[]>> = {
+/** What vLLM calls the part that a role may have in the transfer. */
+export const KV_ROLES: Readonly<Record<'prefill' | 'decode', readonly string[]>> = {
   prefill: ['kv_producer', 'kv_both'],
   decode: ['kv_consumer', 'kv_both'],
 };
@@ -48,7 +49,7 @@ export function boosterEnginePort({ backend }: ModelBoosterSpec): BoosterValue<n
 /** KV transfer of a disaggregated booster, from `kv-transfer-config` of its prefill and decode worker; undefined when neither has one. */
 export function boosterKvConnector({ backend }: ModelBoosterSpec): BoosterValue<KvConnector['type'] | undefined> {
   const found: { readonly role: string; readonly type: KvConnector['type'] | undefined }[] = [];
-  for (const role of ['prefill', 'decode']) {
+  for (const role of ['prefill', 'decode'] as const) {
     const workers = backend.workers.filter(({ type }) => type === role);
     if (workers.length > 1) return wrong(`there is more than one ${role} worker`);
     const config = workers[0] === undefined ? undefined : configOf(workers[0])['kv-transfer-config'];
@@ -68,7 +69,7 @@ export function boosterKvConnector({ backend }: ModelBoosterSpec): BoosterValue<
   return wrong(`the workers use different KV connectors: ${prefill!.type} and ${decode!.type}`);
 }
 
-function readTransferConfig(config: unknown, role: string): BoosterValue<KvConnector['type']> {
+function readTransferConfig(config: unknown, role: keyof typeof KV_ROLES): BoosterValue<KvConnector['type']> {
   if (typeof config !== 'string') return wrong(`kv-transfer-config of the ${role} worker is no string`);
   let parsed: unknown;
   try {
@@ -83,10 +84,10 @@ function readTransferConfig(config: unknown, role: string): BoosterValue<KvConne
   if (typeof connector !== 'string' || connector === '')
     return wrong(`kv-transfer-config of the ${role} worker has no kv_connector`);
   if (typeof kvRole !== 'string' || kvRole === '') return wrong(`kv-transfer-config of the ${role} worker has no kv_role`);
-  const type = Object.hasOwn(CONNECTORS, connector) ? CONNECTORS[connector] : undefined;
+  const type = Object.hasOwn(KV_CONNECTORS, connector) ? KV_CONNECTORS[connector] : undefined;
   if (type === undefined)
-    return wrong(`unsupported KV connector ${connector}; supported are ${Object.keys(CONNECTORS).sort().join(', ')}`);
-  if (!KV_ROLES[role]!.includes(kvRole))
-    return wrong(`the ${role} worker has kv_role ${kvRole}; use ${KV_ROLES[role]!.join(' or ')}`);
+    return wrong(`unsupported KV connector ${connector}; supported are ${Object.keys(KV_CONNECTORS).sort().join(', ')}`);
+  if (!KV_ROLES[role].includes(kvRole))
+    return wrong(`the ${role} worker has kv_role ${kvRole}; use ${KV_ROLES[role].join(' or ')}`);
   return { kind: 'value', value: type };
 }

@@ -139,7 +139,7 @@ function* roleMetricRules(role: RoleScaling, path: string, shared: readonly Poli
     yield error(
       fieldPath(`${path}.metricSources`, source),
       'autoscaling/unused-metric-source',
-      'no metric has this name',
+      `no metric is called ${shown(source)}`,
       `use one of: ${names}`,
     );
   }
