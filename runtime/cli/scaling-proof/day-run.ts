@@ -98,7 +98,7 @@ export class DayRun {
       cluster: { objects: this.fleet.objects() },
       clock: this.clock,
       random: seededRandom(this.options.day.seed),
-      config: {},
+      config: { scheduler: { pluginConfig: [{ name: 'expected-latency', args: { itlMs: this.options.objectives.itlMs } }] } },
       scrapes: { busyIntervalMs: ROUTER_SCRAPE_MS, idleIntervalMs: ROUTER_SCRAPE_MS },
       fetchMetrics: async ({ pod }) => {
         this.scrapes += 1;
