@@ -1,4 +1,5 @@
-import { Agent, type Dispatcher, request } from 'undici';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { request as requestTls } from 'node:https';
 import type { Clock } from '../../lib/clock';
 
 export type ReadText = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'failed'; readonly reason: string };
@@ -10,19 +11,24 @@ export type ReadDated =
 
 export interface ReadOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** @default the reader's own connections */
-  readonly dispatcher?: Dispatcher;
+  /** Connections of the URL's protocol. @default one for each answer: a pod is asked so seldom that it would close an idle one */
+  readonly agent?: Agent;
 }
 
 /** A metrics page of a large engine is below 1 MiB; what is larger is none. */
-const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_LENGTH = 16 * 1024 * 1024;
 
 /** However fast the clock runs, a real answer over a real socket gets this much real time. */
 const LEAST_REAL_MS = 250;
 
-/** Reads texts over HTTP, a bounded number at a time, each within a deadline. */
+/**
+ * Reads texts over HTTP, a bounded number at a time, each within a deadline.
+ *
+ * With Node's own client, which reads all sockets into one buffer: thousands of pods are asked in a round, and clients that keep connections and
+ * buffers for each of them need several times the memory.
+ */
 export class HttpReader {
-  private readonly agent = new Agent({ connections: 2, keepAliveTimeout: 4000, pipelining: 1 });
+  private readonly agent = new Agent();
   private readonly waiting: (() => void)[] = [];
   private running = 0;
 
@@ -38,53 +44,58 @@ export class HttpReader {
   }
 
   /** As `read`, over connections and with headers of the caller's, and with the time by the clock of who answered. */
-  async readDated(url: string, { headers, dispatcher }: ReadOptions = {}): Promise<ReadDated> {
+  async readDated(url: string, options: ReadOptions = {}): Promise<ReadDated> {
     if (this.running >= this.options.concurrency) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.running += 1;
     try {
-      return await this.readNow(url, headers, dispatcher);
+      return await this.readNow(url, options);
     } finally {
       this.running -= 1;
       this.waiting.shift()?.();
     }
   }
 
-  close(): Promise<void> {
-    return this.agent.destroy();
+  async close(): Promise<void> {
+    this.agent.destroy();
   }
 
-  private async readNow(url: string, headers: ReadOptions['headers'], dispatcher: Dispatcher = this.agent): Promise<ReadDated> {
+  private readNow(url: string, { headers = {}, agent }: ReadOptions): Promise<ReadDated> {
     const { timeoutMs } = this.options;
-    const controller = new AbortController();
-    const cancel = atDeadline(this.clock, timeoutMs, () => controller.abort());
-    try {
-      const answer = await request(url, {
-        dispatcher,
-        ...(headers && { headers }),
-        signal: controller.signal,
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
-      });
-      if (answer.statusCode < 200 || answer.statusCode > 299) {
-        await answer.body.dump();
-        return { kind: 'failed', reason: `answered ${answer.statusCode}` };
-      }
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > MAX_BYTES) return { kind: 'failed', reason: `answered more than ${MAX_BYTES} bytes` };
-        chunks.push(chunk);
-      }
-      const dateMs = Date.parse(String(answer.headers.date ?? ''));
-      return { kind: 'text', text: Buffer.concat(chunks).toString('utf8'), ...(!Number.isNaN(dateMs) && { dateMs }) };
-    } catch (error) {
-      if (controller.signal.aborted) return { kind: 'failed', reason: `gave no answer within ${timeoutMs} ms` };
-      return { kind: 'failed', reason: reasonOf(error) };
-    } finally {
-      cancel();
-    }
+    return new Promise((resolve) => {
+      const failed = (reason: string): void => settle({ kind: 'failed', reason });
+      const isTls = url.startsWith('https:');
+      const chosen = agent ?? (isTls ? undefined : this.agent);
+      const asked = (isTls ? requestTls : request)(url, { headers, ...(chosen && { agent: chosen }) });
+      const cancel = atDeadline(this.clock, timeoutMs, () => failed(`gave no answer within ${timeoutMs} ms`));
+      const settle = (answer: ReadDated): void => {
+        cancel();
+        resolve(answer);
+        if (answer.kind === 'failed') asked.destroy();
+      };
+      asked.on('response', (answer) => readBody(answer, settle, failed));
+      asked.on('error', (error) => failed(reasonOf(error)));
+      asked.end();
+    });
   }
+}
+
+function readBody(answer: IncomingMessage, settle: (answer: ReadDated) => void, failed: (reason: string) => void): void {
+  const { statusCode = 0 } = answer;
+  if (statusCode < 200 || statusCode > 299) {
+    failed(`answered ${statusCode}`);
+    return;
+  }
+  let text = '';
+  answer.setEncoding('utf8');
+  answer.on('data', (chunk: string) => {
+    text += chunk;
+    if (text.length > MAX_LENGTH) failed(`answered more than ${MAX_LENGTH} characters`);
+  });
+  answer.on('error', (error) => failed(reasonOf(error)));
+  answer.on('end', () => {
+    const dateMs = Date.parse(answer.headers.date ?? '');
+    settle({ kind: 'text', text, ...(!Number.isNaN(dateMs) && { dateMs }) });
+  });
 }
 
 function atDeadline(clock: Clock, timeoutMs: number, expire: () => void): () => void {

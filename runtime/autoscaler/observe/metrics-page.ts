@@ -15,114 +15,244 @@ export type Family =
 /** The families that somebody asked for, of one page. */
 export type MetricsPage = ReadonlyMap<string, Family>;
 
-/**
- * Reads the wanted families of a page in Prometheus' text format or OpenMetrics, whose counters carry `_total` on samples only. Lines that
- * are no samples are passed over, as Prometheus' own comments are.
- */
+/** As `MetricsPageReader.read`, for a single page. */
 export function parseMetricsPage(text: string, wanted: ReadonlySet<string>): MetricsPage {
-  const types = new Map<string, string>();
-  const samples = new Map<string, Sample[]>();
-  for (const line of text.split('\n')) {
-    if (line.startsWith('#')) {
-      const [, word, name, type] = line.split(/\s+/, 4);
-      if (word === 'TYPE' && name !== undefined && type !== undefined) types.set(name, type);
-      continue;
+  return new MetricsPageReader(wanted).read(text);
+}
+
+/** What a sample is to its family. */
+type Part = 'own' | 'total' | 'bucket' | 'sum' | 'count';
+
+const SUFFIXES: readonly (readonly [string, Part])[] = [
+  ['_bucket', 'bucket'],
+  ['_sum', 'sum'],
+  ['_count', 'count'],
+  ['_total', 'total'],
+];
+
+/** A family that samples of one name belong to. */
+interface Place {
+  readonly family: string;
+  readonly part: Part;
+}
+
+/** Labels as a page writes them, read once. */
+interface Labels {
+  /** The same for the same labels in any order. */
+  readonly key: string;
+  readonly keyWithoutLe: string;
+  readonly le: number | undefined;
+}
+
+/** What was found of one family so far. */
+interface Samples {
+  own?: Map<string, number>;
+  totals?: Map<string, number>;
+  sums?: Map<string, number>;
+  buckets?: Map<string, { readonly bounds: number[]; readonly counts: number[] }>;
+}
+
+const OPEN_BRACE = '{'.charCodeAt(0);
+
+/**
+ * Reads pages in Prometheus' text format or OpenMetrics, whose counters carry `_total` on samples only. A fleet's pages are megabytes of which
+ * a few lines are wanted, so that one expression finds those; and the pages of its engines are alike, so that the same labels and bounds
+ * are read and kept once. Nothing that is returned holds on to the text.
+ */
+export class MetricsPageReader {
+  private readonly places = new Map<string, readonly Place[]>();
+  /** The start of a wanted line: of a TYPE comment with name and type, or of a sample with its name. */
+  private readonly wantedLine: RegExp;
+  private readonly labels = new Map<string, Labels>();
+  private readonly bounds = new Map<string, readonly number[]>();
+
+  /** @param wanted names of families. */
+  constructor(wanted: ReadonlySet<string>) {
+    const typed = new Set<string>();
+    for (const family of wanted) {
+      typed.add(family);
+      if (family.endsWith('_total')) typed.add(family.slice(0, -'_total'.length));
+      this.place(family, { family, part: 'own' });
+      for (const [suffix, part] of SUFFIXES) this.place(family + suffix, { family, part });
     }
-    const name = /^[a-zA-Z_:][a-zA-Z0-9_:]*/.exec(line)?.[0];
-    const family = name === undefined ? undefined : familyOf(name, wanted);
-    if (name === undefined || family === undefined) continue;
-    const sample = parseSample(line, name);
-    if (sample === undefined) continue;
-    const known = samples.get(family);
-    if (known === undefined) samples.set(family, [sample]);
-    else known.push(sample);
+    const type = `#[ \\t]+TYPE[ \\t]+(${anyOf(typed)})[ \\t]+(\\S+)`;
+    this.wantedLine = new RegExp(`\\n(?:${type}|(${anyOf(this.places.keys())})(?=[{ \\t]))`, 'g');
   }
-  return new Map([...samples].map(([name, found]) => [name, toFamily(name, typeOf(name, types), found)]));
+
+  /** Lines that are no samples are passed over, as Prometheus' own comments are. A wanted family without samples is not on the page. */
+  read(page: string): MetricsPage {
+    const types = new Map<string, string>();
+    const found = new Map<string, Samples>();
+    const text = `\n${page}`;
+    this.wantedLine.lastIndex = 0;
+    for (let match = this.wantedLine.exec(text); match !== null; match = this.wantedLine.exec(text)) {
+      const [, typed, type, sample] = match;
+      const at = this.wantedLine.lastIndex;
+      const feed = text.indexOf('\n', at);
+      const end = feed < 0 ? text.length : feed;
+      if (sample !== undefined) this.readSample(text, at, end, this.places.get(sample)!, found);
+      else types.set(typed!, type!);
+      this.wantedLine.lastIndex = end;
+    }
+    return this.families(found, types);
+  }
+
+  private place(sample: string, place: Place): void {
+    this.places.set(sample, [...(this.places.get(sample) ?? []), place]);
+  }
+
+  /** @param at end of the sample's name. */
+  private readSample(text: string, at: number, end: number, places: readonly Place[], found: Map<string, Samples>): void {
+    let labels: Labels | undefined = NO_LABELS;
+    let valueAt = at;
+    if (text.charCodeAt(at) === OPEN_BRACE) {
+      // Braces in values are rare: labels that end at the first one are mostly known.
+      const close = text.indexOf('}', at);
+      labels = close < 0 ? undefined : this.labels.get(text.slice(at + 1, close));
+      valueAt = close + 1;
+      if (labels === undefined) {
+        const read = this.readLabels(text.slice(at, end));
+        if (read === undefined) return;
+        labels = read.labels;
+        valueAt = at + read.length;
+      }
+    }
+    const value = toNumber(text.slice(valueAt, end));
+    if (value === undefined) return;
+    for (const { family, part } of places) {
+      let samples = found.get(family);
+      if (samples === undefined) {
+        samples = {};
+        found.set(family, samples);
+      }
+      addSample(samples, part, labels, value);
+    }
+  }
+
+  /** @param line from the opening brace on. @returns also how long the labels are with both braces; undefined where they are not closed. */
+  private readLabels(line: string): { readonly labels: Labels; readonly length: number } | undefined {
+    const pairs: [string, string][] = [];
+    let at = 0;
+    LABEL.lastIndex = 1;
+    for (let match = LABEL.exec(line); match !== null; match = LABEL.exec(line)) {
+      pairs.push([match[1]!, match[2]!]);
+      at = LABEL.lastIndex - 1;
+    }
+    const close = line.indexOf('}', at);
+    if (close < 0) return undefined;
+    const le = pairs.find(([label]) => label === 'le')?.[1];
+    const labels = {
+      key: labelKey(pairs),
+      keyWithoutLe: labelKey(pairs.filter(([label]) => label !== 'le')),
+      le: le === undefined ? undefined : toNumber(le),
+    };
+    this.labels.set(copyOf(line.slice(1, close)), labels);
+    return { labels, length: close + 1 };
+  }
+
+  private families(found: ReadonlyMap<string, Samples>, types: ReadonlyMap<string, string>): MetricsPage {
+    const page = new Map<string, Family>();
+    for (const [name, samples] of found) {
+      const type = typeOf(name, types);
+      if (type === 'summary') page.set(name, { type });
+      else if (type === 'histogram') page.set(name, { type, series: this.histograms(name, samples) });
+      else {
+        const series = (type === 'counter' ? samples.totals : undefined) ?? samples.own;
+        // Under another name, or another type, it is another family.
+        if (series !== undefined) page.set(name, { type: type === 'gauge' || type === 'counter' ? type : 'untyped', series });
+      }
+    }
+    return page;
+  }
+
+  private histograms(family: string, { buckets = new Map(), sums }: Samples): ReadonlyMap<string, Histogram> {
+    const series = new Map<string, Histogram>();
+    for (const [key, found] of buckets) {
+      const { bounds, counts } = inOrder(found);
+      const sum = sums?.get(key);
+      series.set(key, { bounds: this.sharedBounds(family, bounds), counts, ...(sum !== undefined && { sum }) });
+    }
+    return series;
+  }
+
+  private sharedBounds(family: string, bounds: readonly number[]): readonly number[] {
+    const known = this.bounds.get(family);
+    if (known?.length === bounds.length && known.every((bound, i) => bound === bounds[i])) return known;
+    this.bounds.set(family, bounds);
+    return bounds;
+  }
 }
 
-interface Sample {
-  readonly name: string;
-  readonly labels: readonly (readonly [string, string])[];
-  readonly value: number;
+const NO_LABELS: Labels = { key: '[]', keyWithoutLe: '[]', le: undefined };
+
+function addSample(samples: Samples, part: Part, { key, keyWithoutLe, le }: Labels, value: number): void {
+  switch (part) {
+    case 'own':
+      samples.own ??= new Map();
+      samples.own.set(key, value);
+      break;
+    case 'total':
+      samples.totals ??= new Map();
+      samples.totals.set(key, value);
+      break;
+    case 'sum':
+      samples.sums ??= new Map();
+      samples.sums.set(key, value);
+      break;
+    case 'bucket': {
+      if (le === undefined) break;
+      samples.buckets ??= new Map();
+      const known = samples.buckets.get(keyWithoutLe);
+      if (known === undefined) samples.buckets.set(keyWithoutLe, { bounds: [le], counts: [value] });
+      else {
+        known.bounds.push(le);
+        known.counts.push(value);
+      }
+      break;
+    }
+    case 'count':
+      break;
+  }
 }
 
-const SUFFIXES = ['_bucket', '_sum', '_count', '_total'];
-
-function familyOf(name: string, wanted: ReadonlySet<string>): string | undefined {
-  if (wanted.has(name)) return name;
-  const suffix = SUFFIXES.find((ending) => name.endsWith(ending));
-  const base = suffix === undefined ? undefined : name.slice(0, -suffix.length);
-  return base !== undefined && wanted.has(base) ? base : undefined;
+/** An expression for any of `names`; of two of which one begins the other, the longer comes first. */
+function anyOf(names: Iterable<string>): string {
+  const sorted = [...names].sort((a, b) => (a < b ? 1 : -1));
+  // Nothing is wanted: no line is.
+  return sorted.length === 0 ? '(?!)' : sorted.map((name) => name.replace(/[^\w:]/g, '\\$&')).join('|');
 }
 
 function typeOf(name: string, types: ReadonlyMap<string, string>): string {
   return types.get(name) ?? (name.endsWith('_total') ? types.get(name.slice(0, -'_total'.length)) : undefined) ?? 'untyped';
 }
 
-function toFamily(name: string, type: string, samples: readonly Sample[]): Family {
-  switch (type) {
-    case 'histogram':
-      return { type, series: toHistograms(name, samples) };
-    case 'summary':
-      return { type };
-    default: {
-      const own = samples.filter((sample) => sample.name === name || (type === 'counter' && sample.name === `${name}_total`));
-      const series = new Map(own.map(({ labels, value }) => [labelKey(labels), value]));
-      return { type: type === 'gauge' || type === 'counter' ? type : 'untyped', series };
-    }
-  }
-}
-
-function toHistograms(name: string, samples: readonly Sample[]): ReadonlyMap<string, Histogram> {
-  const series = new Map<string, { bound: number; count: number }[]>();
-  const sums = new Map<string, number>();
-  for (const { name: part, labels, value } of samples) {
-    if (part === `${name}_sum`) sums.set(labelKey(labels), value);
-    if (part !== `${name}_bucket`) continue;
-    const bound = toNumber(labels.find(([label]) => label === 'le')?.[1] ?? '');
-    if (bound === undefined) continue;
-    const key = labelKey(labels.filter(([label]) => label !== 'le'));
-    const known = series.get(key);
-    if (known === undefined) series.set(key, [{ bound, count: value }]);
-    else known.push({ bound, count: value });
-  }
-  return new Map(
-    [...series].map(([key, found]) => {
-      found.sort((a, b) => a.bound - b.bound);
-      const sum = sums.get(key);
-      const histogram = { bounds: found.map(({ bound }) => bound), counts: found.map(({ count }) => count) };
-      return [key, sum === undefined ? histogram : { ...histogram, sum }];
-    }),
-  );
+function inOrder(found: { readonly bounds: number[]; readonly counts: number[] }): {
+  readonly bounds: readonly number[];
+  readonly counts: readonly number[];
+} {
+  const { bounds, counts } = found;
+  if (bounds.every((bound, i) => i === 0 || bounds[i - 1]! <= bound)) return found;
+  const order = bounds.map((_, i) => i).sort((a, b) => bounds[a]! - bounds[b]!);
+  return { bounds: order.map((i) => bounds[i]!), counts: order.map((i) => counts[i]!) };
 }
 
 function labelKey(labels: readonly (readonly [string, string])[]): string {
   return JSON.stringify([...labels].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*,?/y;
-
-function parseSample(line: string, name: string): Sample | undefined {
-  const labels: [string, string][] = [];
-  let at = name.length;
-  if (line[at] === '{') {
-    LABEL.lastIndex = at + 1;
-    for (let match = LABEL.exec(line); match !== null; match = LABEL.exec(line)) {
-      labels.push([match[1]!, match[2]!]);
-      at = LABEL.lastIndex - 1;
-    }
-    at = line.indexOf('}', at);
-    if (at < 0) return undefined;
-    at += 1;
-  }
-  const value = toNumber(line.slice(at).trim().split(/\s+/, 1)[0] ?? '');
-  return value === undefined ? undefined : { name, labels, value };
+/** The same text, which is no part of a longer one: a part keeps the whole alive. */
+function copyOf(text: string): string {
+  return Buffer.from(text).toString();
 }
 
+const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*,?/y;
+
+/** @param text a number, which a timestamp may follow. */
 function toNumber(text: string): number | undefined {
-  switch (text.toLowerCase()) {
-    case '':
-      return undefined;
+  const value = Number(text);
+  if (!Number.isNaN(value)) return text.trim() === '' ? undefined : value;
+  const word = text.trim().split(/\s+/, 1)[0]!;
+  switch (word.toLowerCase()) {
     case '+inf':
     case 'inf':
       return Number.POSITIVE_INFINITY;
@@ -131,8 +261,8 @@ function toNumber(text: string): number | undefined {
     case 'nan':
       return Number.NaN;
     default: {
-      const value = Number(text);
-      return Number.isNaN(value) ? undefined : value;
+      const first = Number(word);
+      return Number.isNaN(first) ? undefined : first;
     }
   }
 }

@@ -40,7 +40,10 @@ export class PageArchive {
     }
     const { snapshots } = known;
     while (snapshots.length > 0 && snapshot.atMs - snapshots[0]!.atMs > KEPT_WINDOWS * this.windowMs) snapshots.shift();
-    const windowAgo = snapshots.findLast((earlier) => snapshot.atMs - earlier.atMs >= this.windowMs);
+    const before = snapshots.findLastIndex((earlier) => snapshot.atMs - earlier.atMs >= this.windowMs);
+    // Those before it are never compared with again: the next newest is this one or a later one.
+    if (before > 0) snapshots.splice(0, before);
+    const windowAgo = before < 0 ? undefined : snapshots[0];
     const [oldest] = snapshots;
     const last = snapshots.at(-1);
     snapshots.push(snapshot);

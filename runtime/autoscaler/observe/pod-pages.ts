@@ -2,7 +2,7 @@ import type { Pod } from '../../../src/api/pod';
 import { authority, podAddress } from '../../../src/expand/pod-address';
 import type { Clock } from '../../lib/clock';
 import type { HttpReader } from './http-reader';
-import { type MetricsPage, parseMetricsPage } from './metrics-page';
+import { type MetricsPage, MetricsPageReader } from './metrics-page';
 import type { PageArchive, Past } from './page-archive';
 
 /** One pod's page in one round. */
@@ -13,6 +13,7 @@ export type PodPage =
 /** The pages of one round: each pod is asked once, however many policies read it. */
 export class PodPages {
   private readonly asked = new Map<string, Promise<PodPage>>();
+  private readonly reader: MetricsPageReader;
 
   constructor(
     private readonly parts: {
@@ -22,7 +23,9 @@ export class PodPages {
       /** Families that any policy reads. */
       readonly families: ReadonlySet<string>;
     },
-  ) {}
+  ) {
+    this.reader = new MetricsPageReader(parts.families);
+  }
 
   read(pod: Pod, port: number, uri: string): Promise<PodPage> {
     const key = `${pod.metadata.namespace ?? 'default'}/${pod.metadata.name}#${pod.metadata.uid ?? ''}:${port}${uri}`;
@@ -46,14 +49,14 @@ export class PodPages {
   }
 
   private async ask(key: string, pod: Pod, port: number, uri: string): Promise<PodPage> {
-    const { clock, http, archive, families } = this.parts;
+    const { clock, http, archive } = this.parts;
     const address = podAddress(pod, port);
     if (address === undefined) return { kind: 'unreachable', reason: `pod ${pod.metadata.name} has no address` };
     const answer = await http.read(`http://${authority(address)}${uri}`);
     if (answer.kind === 'failed') {
       return { kind: 'unreachable', reason: `http://${authority(address)}${uri} of pod ${pod.metadata.name} ${answer.reason}` };
     }
-    const snapshot = { atMs: clock.monotonic(), page: parseMetricsPage(answer.text, families) };
+    const snapshot = { atMs: clock.monotonic(), page: this.reader.read(answer.text) };
     return { kind: 'page', ...snapshot, past: archive.file(key, incarnationOf(pod), snapshot) };
   }
 }

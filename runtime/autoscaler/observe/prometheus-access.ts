@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { Agent } from 'undici';
+import { Agent } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
 import type { PrometheusServerConfig } from '../../../src/config/prometheus-server-config';
 import type { ReadOptions } from './http-reader';
 
@@ -35,7 +36,7 @@ export class PrometheusAccess {
         ),
       );
       const options = {
-        dispatcher: this.agentFor(server, { ca, cert, key }),
+        agent: this.agentFor(server, { ca, cert, key }),
         ...(token !== undefined && { headers: { authorization: `Bearer ${token.trim()}` } }),
       };
       return { kind: 'usable', options };
@@ -46,7 +47,7 @@ export class PrometheusAccess {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.connections.values()].map(({ agent }) => agent.destroy()));
+    for (const { agent } of this.connections.values()) agent.destroy();
     this.connections.clear();
   }
 
@@ -58,13 +59,17 @@ export class PrometheusAccess {
     const known = this.connections.get(server);
     if (known?.made === made) return known.agent;
     const given = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));
-    const agent = new Agent({ connections: 2, keepAliveTimeout: 4000, pipelining: 1, connect: given });
+    const kept = { keepAlive: true, timeout: KEPT_MS };
+    const agent = server.serverURL.startsWith('https:') ? new TlsAgent({ ...kept, ...given }) : new Agent(kept);
     this.connections.set(server, { made, agent });
-    // Requests under way may end.
-    void known?.agent.close();
+    // Requests under way end before their connections do.
+    for (const idle of Object.values(known?.agent.freeSockets ?? {}).flat()) idle?.destroy();
     return agent;
   }
 }
+
+/** How long a connection may be idle; Prometheus and proxies before it keep theirs longer. */
+const KEPT_MS = 4000;
 
 /** Whether `url` is `base` or below it: the same origin, and the same path or one under it. */
 function isWithin(url: string, base: string): boolean {

@@ -197,12 +197,22 @@ describe('the archive', () => {
     expect(archive.file('k', 'second', { atMs: 90_000, page })).toEqual({});
   });
 
-  it('keeps five windows', () => {
-    const archive = new PageArchive(WINDOW_MS);
-    for (let i = 0; i <= 100; i++) archive.file('k', 'start', { atMs: i * 15_000, page: new Map() });
-    const past = archive.file('k', 'start', { atMs: 101 * 15_000, page: new Map() });
-    expect(past.oldest?.atMs).toBe(101 * 15_000 - 5 * WINDOW_MS);
+  const filed = (archive: PageArchive, times: readonly number[]) =>
+    times.map((atMs) => archive.file('k', 'start', { atMs, page: new Map() })).at(-1)!;
+
+  it('keeps what is one window old and what is younger', () => {
+    const past = filed(
+      new PageArchive(WINDOW_MS),
+      Array.from({ length: 102 }, (_, i) => i * 15_000),
+    );
     expect(past.windowAgo?.atMs).toBe(101 * 15_000 - WINDOW_MS);
+    expect(past.oldest).toBe(past.windowAgo);
+    expect(past.last?.atMs).toBe(100 * 15_000);
+  });
+
+  it('compares with nothing that is older than five windows', () => {
+    expect(filed(new PageArchive(WINDOW_MS), [0, 5 * WINDOW_MS]).windowAgo?.atMs).toBe(0);
+    expect(filed(new PageArchive(WINDOW_MS), [0, 5 * WINDOW_MS + 1])).toEqual({});
   });
 });
 
