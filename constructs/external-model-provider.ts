@@ -1,9 +1,13 @@
 import { Construct } from 'constructs';
 import type { ExternalModelProviderManifest } from '../src/api/external-model-provider';
 import { Labels } from '../src/labels';
+import { addCheck } from './check';
 import { KubeExternalModelProvider } from './kube/external-model-provider';
 import { routedLabels } from './owned-labels';
+import { type RouterAccount, routerAccounts } from './platform/router-accounts';
+import { SecretAccess } from './platform/secret-access';
 import type { SecretRef } from './secret-ref';
+import { stackContext } from './stack-context';
 
 type Spec = ExternalModelProviderManifest['spec'];
 
@@ -24,10 +28,18 @@ export interface ExternalModelProviderProps {
   readonly headers?: Readonly<Record<string, string>>;
   /** Accepts any certificate. @default false */
   readonly insecureSkipVerify?: boolean;
+  /**
+   * ServiceAccounts of the routers that may read the Secret of `credential`, and no other one: for routers that another app installs. None
+   * (`[]`) where somebody else grants it.
+   *
+   * @default those of all routers of this app
+   */
+  readonly routers?: readonly RouterAccount[];
 }
 
 /**
- * L2: a model that somebody else serves. Creates an ExternalModelProvider; routes name it as a target.
+ * L2: a model that somebody else serves. Creates an ExternalModelProvider, which routes name as a target, and with `credential` the right
+ * of routers to read that one Secret.
  *
  * @example
  * const cloud = new ExternalModelProvider(models, 'cloud', {
@@ -48,6 +60,7 @@ export class ExternalModelProvider extends Construct {
     super(scope, id);
     this.name = props.name ?? id;
     const { model, credential, scheme, headers } = props;
+    if (credential !== undefined) this.grant(credential, props.routers);
     this.resource = new KubeExternalModelProvider(this, 'Resource', {
       metadata: { name: this.name, labels: routedLabels() },
       spec: {
@@ -66,5 +79,24 @@ export class ExternalModelProvider extends Construct {
         insecureSkipVerify: props.insecureSkipVerify ?? false,
       },
     });
+  }
+  private grant(credential: SecretRef, routers: readonly RouterAccount[] | undefined): void {
+    // Kthena's router may read every Secret of the cluster.
+    if (routers?.length === 0 || stackContext(this).cluster.kthenaServesRoutes) return;
+    const readers = (): readonly RouterAccount[] => routers ?? routerAccounts(this);
+    new SecretAccess(this, 'Access', { name: `${this.name}-credential`, secrets: [credential.name], readers });
+    addCheck(this, () =>
+      readers().length > 0
+        ? []
+        : [
+            {
+              code: 'external-model-provider/unread-secret',
+              severity: 'warning',
+              field: 'credential',
+              message: `is in Secret ${credential.name}, which nobody may read: there is no Router in this app`,
+              remedy: 'name the routers of the cluster in routers, or say routers: [] where somebody else grants it',
+            },
+          ],
+    );
   }
 }

@@ -112,6 +112,7 @@ export { NetworkIsolation, type NetworkIsolationProps } from './platform/network
 export { Redis, type RedisProps } from './platform/redis';
 export type { RedisServer, RedisTls } from './platform/redis-server';
 export { Router, type RouterProps } from './platform/router';
+export type { RouterAccount } from './platform/router-accounts';
 export type { ApiKeyOptions, TokenOptions } from './platform/router-auth';
 export type { RouterReplication } from './platform/router-replication';
 export type { EngineTls, RouterTls } from './platform/router-tls';

@@ -1,11 +1,13 @@
-import { Chart } from 'cdk8s';
+import { ApiObject, Chart } from 'cdk8s';
 import { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
+import type { ExternalModelProviderManifest } from '../../src/api/external-model-provider';
 import { decodeRouterConfig, defaultRouterConfig, type RouterConfig } from '../../src/config/router-config';
 import { restartDocument } from '../../src/config/router-reload';
 import type { Finding } from '../../src/errors';
 import { Labels, NETWORKING_GROUP } from '../../src/labels';
 import { addCheck } from '../check';
+import { ExternalModelProvider } from '../external-model-provider';
 import type { RawDeployment } from '../kube/deployment';
 import { ModelRoute } from '../model-route';
 import { objectName } from '../object-name';
@@ -18,9 +20,11 @@ import { checkedConfig, createImageDeployment } from './image-deployment';
 import { REQUEST_PORT } from './ports';
 import { Redis } from './redis';
 import { type RedisServer, redisFiles, redisSection } from './redis-server';
+import { noteRouterAccount } from './router-accounts';
 import { type ApiKeyOptions, authAccess, authFiles, authSection, authWarnings, type TokenOptions } from './router-auth';
 import { createSiblingService, type RouterReplication, replicationFiles, replicationSection } from './router-replication';
 import { type EngineTls, type RouterTls, tlsFiles, tlsSections } from './router-tls';
+import { SecretAccess } from './secret-access';
 import { readWorkloads } from './workload-access';
 
 export interface RouterProps {
@@ -50,6 +54,12 @@ export interface RouterProps {
   readonly jwt?: TokenOptions;
   /** Takes API keys from Secrets, and refuses requests without credentials. @default no keys are taken */
   readonly apiKeys?: ApiKeyOptions;
+  /**
+   * Namespaces whose Secrets the router may all read, for ExternalModelProviders that no construct makes: rights cannot ask for a label.
+   *
+   * @default none: an ExternalModelProvider construct grants the one Secret that it names
+   */
+  readonly secretNamespaces?: readonly string[];
   /** Serves requests over TLS, as HTTP/2 or HTTP/1.1, on port 443 of the Service instead of 80. @default plain HTTP/1.1 */
   readonly tls?: RouterTls;
   /** Certificates for engines whose ModelServer says https. @default the public authorities, showing nothing */
@@ -66,8 +76,8 @@ const CLOSE_SECONDS = 10;
 
 /**
  * L2: the router, OpenAI-compatible in front of all models. Creates a Deployment, a Service on port 80, a ConfigMap, a
- * PodDisruptionBudget, and read-only rights on routes, servers and pods, and on the Secrets with API keys by name. Everybody who reaches
- * it may ask, unless `jwt` or `apiKeys` says who.
+ * PodDisruptionBudget, and read-only rights on routes, servers and pods, and on the Secrets with API keys by name. Those of providers are
+ * granted by ExternalModelProvider. Everybody who reaches it may ask, unless `jwt` or `apiKeys` says who.
  *
  * @example
  * const router = new Router(system, 'router', { replicas: 3, cpu: '2', config: { accessLog: { format: 'json' } } });
@@ -125,6 +135,12 @@ export class Router extends Construct {
       ],
       authAccess(this.config.auth, namespace),
     );
+    const account = { name: this.name, namespace };
+    noteRouterAccount(this, account);
+    for (const each of props.secretNamespaces ?? []) {
+      new SecretAccess(this, `Secrets-${each}`, { name: `${this.name}-secrets`, namespace: each, readers: () => [account] });
+    }
+    addCheck(this, () => unreadCredentials(this, props.secretNamespaces ?? []));
     const made = createImageDeployment(this, {
       ...config,
       restartPart: restartDocument,
@@ -169,6 +185,27 @@ export class Router extends Construct {
 /** What the copies share: each counts up to its part of it while Redis is away. */
 function sharedSections(redis: RedisServer, { replicas = DEFAULT_REPLICAS, config }: RouterProps): DeepPartial<RouterConfig> {
   return { redis: redisSection(redis), rateLimit: { replicas, ...config?.rateLimit } };
+}
+
+/** Credentials of providers that no construct made, so that nobody granted their Secrets. */
+function unreadCredentials(router: Router, namespaces: readonly string[]): readonly Finding[] {
+  const unread = new Map<string, string>();
+  for (const construct of router.node.root.node.findAll()) {
+    if (!ApiObject.isApiObject(construct) || construct.kind !== 'ExternalModelProvider') continue;
+    if (construct.node.scope instanceof ExternalModelProvider) continue;
+    const { metadata, spec } = construct.toJson() as ExternalModelProviderManifest;
+    const { namespace = 'default', name } = metadata;
+    if (spec.auth !== undefined && !namespaces.includes(namespace)) unread.set(`${namespace}/${name}`, namespace);
+  }
+  return [...unread]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([provider, namespace]) => ({
+      code: 'router/unreadable-secrets',
+      severity: 'warning',
+      field: 'secretNamespaces',
+      message: `lacks ${namespace}, so that the router may not read the credential of ExternalModelProvider ${provider}, which no construct made`,
+      remedy: `add ${namespace}, or make the provider by an ExternalModelProvider construct`,
+    }));
 }
 
 /** A Redis of another namespace: pods mount Secrets of their own namespace only. */

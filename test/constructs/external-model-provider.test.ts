@@ -1,6 +1,15 @@
 import { Chart, Testing } from 'cdk8s';
-import { ExternalModelProvider, type ExternalModelProviderProps, SecretRef } from '../../constructs';
+import {
+  Cluster,
+  ExternalModelProvider,
+  type ExternalModelProviderProps,
+  GitOpsApp,
+  type GitOpsAppProps,
+  Router,
+  SecretRef,
+} from '../../constructs';
 import { synth } from '../../constructs/testing';
+import { coreObjectProblems } from '../helpers/core-object-problems';
 import { crdProblems } from '../helpers/crd-problems';
 
 function provider(props: Partial<ExternalModelProviderProps> = {}) {
@@ -44,5 +53,62 @@ describe('an ExternalModelProvider', () => {
     expect(ExternalModelProvider.secretLabels).toEqual({
       'networking.serving.volcano.sh/external-model-provider-credential': 'true',
     });
+  });
+});
+
+describe('the Secret of an ExternalModelProvider', () => {
+  const credential = SecretRef.existing('cloud', 'token');
+
+  /** @param routers names of the routers that the app installs after the provider. */
+  function stack(props: Partial<ExternalModelProviderProps>, routers: readonly string[], settings: GitOpsAppProps = {}) {
+    const app = new GitOpsApp({ outdir: '/nonexistent/never-written', ...settings });
+    const models = new Chart(app, 'models', { namespace: 'llm' });
+    new ExternalModelProvider(models, 'cloud', { baseUrl: 'https://api.example.com', ...props });
+    const system = new Chart(app, 'system', { namespace: 'system' });
+    for (const name of routers) new Router(system, name, { name, image: 'router:1' });
+    const codes = app.check().open.map(({ code }) => code);
+    return { objects: synth(models), codes };
+  }
+
+  it('may be read by the routers of the app, and no other Secret of the namespace', () => {
+    const { objects, codes } = stack({ credential }, ['r-2', 'r-1']);
+    expect(objects.get('Role', 'cloud-credential')).toMatchObject({
+      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['cloud'], verbs: ['get', 'list', 'watch'] }],
+    });
+    expect(objects.get('RoleBinding', 'cloud-credential')).toMatchObject({
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'cloud-credential' },
+      subjects: [
+        { kind: 'ServiceAccount', name: 'r-1', namespace: 'system' },
+        { kind: 'ServiceAccount', name: 'r-2', namespace: 'system' },
+      ],
+    });
+    expect([...objects.ofKind('Role'), ...objects.ofKind('RoleBinding')].flatMap(coreObjectProblems)).toEqual([]);
+    expect(codes).not.toContain('external-model-provider/unread-secret');
+  });
+
+  it('may be read by routers of another app that are named', () => {
+    const { objects, codes } = stack({ credential, routers: [{ name: 'kvasir-router', namespace: 'kvasir-system' }] }, ['r-1']);
+    expect(objects.get('RoleBinding', 'cloud-credential')).toMatchObject({
+      subjects: [{ kind: 'ServiceAccount', name: 'kvasir-router', namespace: 'kvasir-system' }],
+    });
+    expect(codes).not.toContain('external-model-provider/unread-secret');
+  });
+
+  it('is told when nobody may read it', () => {
+    expect(stack({ credential }, []).codes).toContain('external-model-provider/unread-secret');
+  });
+
+  it.each<[string, Partial<ExternalModelProviderProps>, GitOpsAppProps]>([
+    ['there is none', {}, {}],
+    ['somebody else does', { credential, routers: [] }, {}],
+    [
+      "Kthena's router serves routes, which may read every Secret",
+      { credential },
+      { cluster: Cluster.of({ kthena: 'networking' }) },
+    ],
+  ])('is not granted where %s', (_, props, settings) => {
+    const { objects, codes } = stack(props, [], settings);
+    expect([...objects.ofKind('Role'), ...objects.ofKind('RoleBinding')]).toEqual([]);
+    expect(codes).not.toContain('external-model-provider/unread-secret');
   });
 });

@@ -1,6 +1,6 @@
 import { Chart } from 'cdk8s';
 import { parse } from 'yaml';
-import { GitOpsApp, Redis, Router, type RouterProps, SecretRef } from '../../../constructs';
+import { GitOpsApp, KubeExternalModelProvider, Redis, Router, type RouterProps, SecretRef } from '../../../constructs';
 import { synth } from '../../../constructs/testing';
 import type { PodTemplate } from '../../../constructs/workload/pod-template';
 import { decodeRouterConfig } from '../../../src/config/router-config';
@@ -95,6 +95,42 @@ describe('who may ask a Router', () => {
     new Router(new Chart(app, 'c', { namespace: 'system' }), 'r', { image: 'router:1.0', ...props });
     const found = app.check().open.filter((each) => each.code === code);
     expect(found.map(({ field, message }) => `${field} ${message}`)).toEqual([expect.stringMatching(text)]);
+  });
+});
+
+describe('Secrets of providers that no construct made', () => {
+  function routerBeside(props: RouterProps) {
+    const app = new GitOpsApp({ outdir: '/nonexistent/never-written' });
+    const system = new Chart(app, 'system', { namespace: 'system' });
+    new Router(system, 'r', { image: 'router:1.0', ...props });
+    new KubeExternalModelProvider(new Chart(app, 'models', { namespace: 'llm' }), 'cloud', {
+      metadata: { name: 'cloud' },
+      spec: { baseURL: 'https://api.example.com', auth: { secretRef: { name: 'cloud', key: 'token' } } },
+    });
+    const found = app.check().open.filter(({ code }) => code === 'router/unreadable-secrets');
+    return { objects: synth(system), found };
+  }
+
+  it('may not be read, which is said', () => {
+    const { objects, found } = routerBeside({});
+    expect(found.map(({ field, message }) => `${field} ${message}`)).toEqual([
+      expect.stringMatching(/^secretNamespaces lacks llm, .* ExternalModelProvider llm\/cloud/),
+    ]);
+    expect(objects.ofKind('Role')).toEqual([]);
+  });
+
+  it('may be read with all others of a namespace that is named', () => {
+    const { objects, found } = routerBeside({ secretNamespaces: ['llm'] });
+    expect(found).toEqual([]);
+    const [role] = objects.ofKind('Role');
+    expect(role).toMatchObject({
+      metadata: { name: 'kvasir-router-secrets', namespace: 'llm' },
+      rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'] }],
+    });
+    expect(role).not.toHaveProperty('rules.0.resourceNames');
+    expect(objects.ofKind('RoleBinding')).toMatchObject([
+      { metadata: { namespace: 'llm' }, subjects: [{ kind: 'ServiceAccount', name: 'kvasir-router', namespace: 'system' }] },
+    ]);
   });
 });
 
