@@ -44,8 +44,13 @@ export function untilSignal(end: (signal: NodeJS.Signals) => Promise<void>, endN
   });
 }
 
+/** Longest delay that a timer can have. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** Runs a `main.ts` as the process: its status becomes the exit status. */
 export function exitWith(status: Promise<number>): void {
+  // No timer of a clock keeps a process alive: one that waits for a cluster that is away would end, as if all had been done.
+  setInterval(() => undefined, LONGEST_MS);
   status.then(
     (code) => process.exit(code),
     (error: unknown) => {

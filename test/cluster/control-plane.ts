@@ -3,9 +3,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { ApiClient } from '../../runtime/cluster/kubernetes/api-client';
 import { chooseCredentials } from '../../runtime/cluster/kubernetes/choose-credentials';
 import type { Credentials } from '../../runtime/cluster/kubernetes/credentials';
+import { messageOf } from '../../runtime/cluster/kubernetes/outcome-of';
 
+/** Pods of control planes that run at the same time, for test files in processes of their own, do not listen at the same addresses. */
+const POD_IP_BASE = `127.${101 + (process.pid % 150)}.0.0`;
 const SOURCES = join(__dirname, 'controlplane');
 /** Where Go is when it is not on the path. */
 const GO = '/usr/local/go/bin/go';
@@ -27,14 +31,14 @@ export function hasGo(): boolean {
 }
 
 export interface ControlPlaneOptions {
+  /** Whether controllers, scheduler and kubelets run from the start; else from `startWorkers` on. @default true */
+  readonly workers?: boolean;
   /** Fake nodes. @default 2 */
   readonly nodes?: number;
   /** GPUs of each node. @default 8 */
   readonly gpus?: number;
   /** Shell command that is run for each container; see `controlplane/hollow.go`. @default none: pods just become ready */
   readonly podExec?: string;
-  /** Pods get addresses upwards from here; another for each control plane whose pods listen. @default '127.100.0.0' */
-  readonly podIpBase?: string;
 }
 
 /** A Kubernetes cluster for one test file. */
@@ -65,24 +69,19 @@ export class ControlPlane implements TestCluster {
     /** State, credentials and logs of this control plane. */
     readonly folder: string,
     readonly credentials: Credentials,
+    private readonly options: ControlPlaneOptions,
   ) {}
 
   static async start(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
     const folder = mkdtempSync(join(tmpdir(), 'kvasir-control-plane-'));
     const program = buildControlPlane();
     const api = await startHalf<ApiFacts>(program, 'api', folder, []);
-    const plane = new ControlPlane(program, folder, tokenCredentials(api.facts));
+    const plane = new ControlPlane(program, folder, tokenCredentials(api.facts), options);
     plane.api = api.child;
     plane.facts = api.facts;
-    const { nodes = 2, gpus = 8, podExec, podIpBase } = options;
-    const args = [
-      `--nodes=${nodes}`,
-      `--gpus=${gpus}`,
-      ...(podExec === undefined ? [] : [`--pod-exec=${podExec}`]),
-      ...(podIpBase === undefined ? [] : [`--pod-ip-base=${podIpBase}`]),
-    ];
+    if (options.workers === false) return plane;
     try {
-      plane.workers = (await startHalf(program, 'workers', folder, args)).child;
+      await plane.startWorkers();
     } catch (error) {
       await plane.close();
       throw error;
@@ -103,6 +102,18 @@ export class ControlPlane implements TestCluster {
   /** Path of the administrator's kubeconfig. */
   get kubeconfig(): string {
     return this.facts!.kubeconfig;
+  }
+
+  /** Starts controllers, scheduler and kubelets. */
+  async startWorkers(): Promise<void> {
+    const { nodes = 2, gpus = 8, podExec } = this.options;
+    const args = [
+      `--nodes=${nodes}`,
+      `--gpus=${gpus}`,
+      ...(podExec === undefined ? [] : [`--pod-exec=${podExec}`]),
+      `--pod-ip-base=${POD_IP_BASE}`,
+    ];
+    this.workers = (await startHalf(this.program, 'workers', this.folder, args)).child;
   }
 
   /** Ends API server and etcd; pods, controllers and scheduler run on. @param signal SIGKILL: as a machine that fails. */
@@ -136,11 +147,37 @@ export class ControlPlane implements TestCluster {
   }
 }
 
-/** The cluster that `KUBECONFIG_TEST` names, or a control plane of its own. */
+/**
+ * The cluster that `KUBECONFIG_TEST` names, or a control plane of its own.
+ *
+ * @throws Error when that cluster does not answer, or does not take its user for an administrator.
+ */
 export async function openTestCluster(options: ControlPlaneOptions = {}): Promise<TestCluster> {
   const file = process.env.KUBECONFIG_TEST;
   if (file === undefined) return ControlPlane.start(options);
-  return { credentials: await chooseCredentials({ file }, process.env), kubeconfig: file, close: () => Promise.resolve() };
+  const credentials = await chooseCredentials({ file }, process.env);
+  const problem = await whyUnusable(credentials);
+  if (problem !== undefined) {
+    throw new Error(
+      `KUBECONFIG_TEST=${file}: ${problem}; name a cluster that tests may change, or unset it for one of their own`,
+    );
+  }
+  return { credentials, kubeconfig: file, close: () => Promise.resolve() };
+}
+
+async function whyUnusable(credentials: Credentials): Promise<string | undefined> {
+  const client = new ApiClient(credentials);
+  const asked = { verb: '*', group: '*', resource: '*' };
+  const apiVersion = 'authorization.k8s.io/v1';
+  const answer = await client.request({
+    method: 'POST',
+    path: `/apis/${apiVersion}/selfsubjectaccessreviews`,
+    body: { apiVersion, kind: 'SelfSubjectAccessReview', spec: { resourceAttributes: asked } },
+  });
+  client.close();
+  if (answer.kind !== 'answered' || answer.status !== 201) return `${credentials.server} says: ${messageOf(answer)}`;
+  const { status } = answer.body as { readonly status: { readonly allowed: boolean } };
+  return status.allowed ? undefined : `${credentials.server} does not let that user do everything`;
 }
 
 /** Asks with a token. The certificate of a control plane for tests is its own. */

@@ -31,6 +31,10 @@ interface Rule {
 export class FaultProxy {
   /** All requests so far. */
   readonly seen: SeenRequest[] = [];
+  /** What the API server warned of, such as fields that it does not know and versions that will end. */
+  readonly warnings: string[] = [];
+  /** What the API server did not allow. */
+  readonly forbidden = new Set<string>();
   private readonly sockets = new Set<Socket>();
   private readonly watches = new Map<ServerResponse, IncomingMessage>();
   private rules: Rule[] = [];
@@ -150,8 +154,11 @@ export class FaultProxy {
       outgoing.destroy();
     });
     outgoing.once('response', (answer) => {
+      const { warning } = answer.headers;
+      if (warning !== undefined) this.warnings.push(`${incoming.method} ${incoming.url}: ${warning}`);
       response.writeHead(answer.statusCode!, answer.headers);
       response.flushHeaders();
+      if (answer.statusCode === 403) this.forbidden.add(`${incoming.method} ${incoming.url!.split('?')[0]}`);
       if (isWatch) this.watches.set(response, answer);
       answer.on('data', (chunk: Buffer) => response.write(chunk));
       answer.once('end', () => response.end());

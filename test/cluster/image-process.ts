@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +19,8 @@ export class ImageProcess {
   readonly log: LogLine[] = [];
   private readonly ended: Promise<number | null>;
   private text = '';
+  /** What it wrote beside its log, such as why it cannot run. */
+  readonly complaints: string[] = [];
 
   private constructor(
     private readonly child: ChildProcess,
@@ -67,11 +70,12 @@ export class ImageProcess {
     for (;;) {
       const found = this.log.find(matches);
       if (found !== undefined) return found;
-      if (this.child.exitCode !== null) throw new Error(`ended with ${this.child.exitCode}: ${this.text}`);
-      await new Promise((resolve) => {
-        this.child.stderr!.once('data', resolve);
-        this.child.once('exit', resolve);
-      });
+      if (this.child.exitCode !== null)
+        throw new Error(`ended with ${this.child.exitCode}: ${[...this.complaints, this.text].join('\n')}`);
+      const heard = new AbortController();
+      const { signal } = heard;
+      await Promise.race([once(this.child.stderr!, 'data', { signal }), once(this.child, 'exit', { signal })]);
+      heard.abort();
     }
   }
 
@@ -93,12 +97,15 @@ export class ImageProcess {
   private read(chunk: string): void {
     const lines = (this.text + chunk).split('\n');
     this.text = lines.pop()!;
-    for (const line of lines) if (line.startsWith('{')) this.log.push(JSON.parse(line) as LogLine);
+    for (const line of lines) {
+      if (line.startsWith('{')) this.log.push(JSON.parse(line) as LogLine);
+      else this.complaints.push(line);
+    }
   }
 }
 
 /** A kubeconfig of somebody with a token. */
-async function kubeconfigOf(credentials: Credentials): Promise<object> {
+export async function kubeconfigOf(credentials: Credentials): Promise<object> {
   const { headers } = await credentials.connection();
   const token = headers.authorization?.replace(/^Bearer /, '');
   return {

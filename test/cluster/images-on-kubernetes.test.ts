@@ -1,102 +1,51 @@
-import { Chart } from 'cdk8s';
-import { Cluster, GitOpsApp, InferencePlatform } from '../../constructs';
 import type { KubeObject } from '../../src/api/meta';
-import type { AppsWorkload } from '../../src/expand/workload-plan';
 import { modelRouteOf } from '../helpers/router-cluster';
-import { send } from '../helpers/router-harness';
-import { deploymentOf, policyFor, serverFor } from '../helpers/workload-objects';
-import { ControlPlane, hasGo } from './control-plane';
-import { allDefinitions } from './definitions';
-import { FaultProxy } from './fault-proxy';
-import { ImageProcess } from './image-process';
-import { KubeAdmin } from './kube-admin';
-import { type PodEngine, podEngineCommand } from './pod-engine-command';
+import { policyFor, serverFor } from '../helpers/workload-objects';
+import { hasGo } from './control-plane';
+import { enginesOf, ImagesRig } from './images-rig';
+import { RouterLoad } from './router-load';
 
-const NAMESPACE = 'kvasir-system';
+const STEP_MS = 20;
+const engines = enginesOf('chat', 1, { stepMs: STEP_MS });
 
-/** Kinds by which the constructs grant access. */
-const ACCESS: ReadonlySet<string> = new Set(['ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding']);
-
-function accessOfConstructs(): readonly KubeObject[] {
-  const app = new GitOpsApp({
-    cluster: Cluster.of({ kubernetes: '1.35' }),
-    images: { registry: 'registry.example.com/kvasir', tag: '0.1.0' },
-  });
-  const chart = new Chart(app, 'kvasir-system', { namespace: NAMESPACE });
-  new InferencePlatform(chart, 'platform');
-  return (chart.toJson() as readonly KubeObject[]).filter(({ kind }) => ACCESS.has(kind));
+/** @param target what the policy of that name scales. */
+function policyOf(
+  name: string,
+  target: { readonly apiVersion: string; readonly kind: string; readonly name: string },
+  bounds: { readonly minReplicas: number; readonly maxReplicas: number },
+  spec: object = {},
+): KubeObject {
+  const policy = policyFor(name);
+  return {
+    ...policy,
+    spec: { ...policy.spec, homogeneousTarget: { target: { targetRef: target }, ...bounds }, ...spec },
+  } as KubeObject;
 }
 
-const engines = deploymentOf('chat', {
-  replicas: 1,
-  template: {
-    metadata: { labels: { app: 'chat' } },
-    spec: {
-      containers: [
-        {
-          name: 'engine',
-          image: 'vllm/vllm-openai:v0.32.0',
-          args: ['--model', 'Qwen/Qwen3-0.6B', '--served-model-name', 'chat', '--port', '8000'],
-          readinessProbe: { httpGet: { path: '/health', port: 8000 } },
-        },
-      ],
-      terminationGracePeriodSeconds: 5,
-    },
-  },
-});
-
-const body = JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 4 });
+const chat = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'chat' };
 
 const describeHere = hasGo() ? describe : describe.skip;
 
 describeHere('router and autoscaler on a Kubernetes API, as the ServiceAccounts of the constructs', () => {
-  let engine: PodEngine;
-  let plane: ControlPlane;
-  let admin: KubeAdmin;
-  let proxy: FaultProxy;
-  let router: ImageProcess;
-  let autoscaler: ImageProcess;
+  let rig: ImagesRig;
 
   beforeAll(async () => {
-    engine = podEngineCommand();
-    plane = await ControlPlane.start({ podExec: engine.command });
-    admin = new KubeAdmin(plane.credentials);
-    await admin.apply(...allDefinitions());
-    await admin.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, ...accessOfConstructs());
-    await admin.apply(engines, serverFor('chat', { model: 'chat' }), modelRouteOf('chat', { modelName: 'chat', to: 'chat' }));
-    proxy = await FaultProxy.start(plane.credentials);
-    const [routerAccount, autoscalerAccount] = await Promise.all(
-      ['kvasir-router', 'kvasir-autoscaler'].map((name) => admin.serviceAccount(NAMESPACE, name)),
-    );
-    [router, autoscaler] = await Promise.all([
-      ImageProcess.start('router', proxy.credentials(routerAccount)),
-      ImageProcess.start('autoscaler', proxy.credentials(autoscalerAccount), { syncPeriodMs: 1000 }),
-    ]);
+    const route = modelRouteOf('chat', { modelName: 'chat', to: 'chat' });
+    rig = await ImagesRig.start([engines, serverFor('chat', { model: 'chat' }), route]);
   }, 600_000);
 
-  afterAll(async () => {
-    await Promise.all([router?.close(), autoscaler?.close()]);
-    await proxy?.close();
-    admin?.close();
-    await plane?.close();
-    engine?.remove();
-  }, 60_000);
-
-  const chat = () => send(`http://${router.address('listen')}`, '/v1/chat/completions', body);
-  const deployment = async () =>
-    (await admin.get(engines)) as AppsWorkload & { readonly status?: { readonly readyReplicas?: number } };
+  afterAll(() => rig?.close(), 60_000);
 
   it('serves requests by pods that controllers and kubelets made', async () => {
-    await admin.until('it serves', async () => (await chat()).status === 200, 60_000);
-    expect(JSON.parse((await chat()).body)).toMatchObject({ object: 'chat.completion', model: 'chat' });
+    await rig.answers(200);
+    expect(JSON.parse((await rig.chat()).body)).toMatchObject({ object: 'chat.completion', model: 'chat' });
   }, 90_000);
 
   it('scales as a policy says, writes its status, and tells it by an Event', async () => {
-    const policy = policyFor('chat');
-    const { homogeneousTarget } = policy.spec as { readonly homogeneousTarget: object };
-    const spec = { ...policy.spec, homogeneousTarget: { ...homogeneousTarget, minReplicas: 2 } };
-    await admin.apply({ ...policy, spec } as KubeObject);
-    await admin.until('two pods are ready', async () => (await deployment()).status?.readyReplicas === 2, 60_000);
+    const { admin } = rig;
+    const policy = policyOf('chat', chat, { minReplicas: 2, maxReplicas: 4 });
+    await admin.apply(policy);
+    await rig.hasReady(engines, 2);
     await admin.until('the status is written', async () => {
       const { status } = (await admin.get(policy)) as KubeObject & {
         readonly status?: { readonly homogeneousStatus?: { readonly desiredReplicas?: number } };
@@ -111,24 +60,53 @@ describeHere('router and autoscaler on a Kubernetes API, as the ServiceAccounts 
     });
   }, 90_000);
 
-  it('serves from what it knew while the API is away, and is told of changes after', async () => {
-    await proxy.refuse();
-    await router.logged(({ trouble }) => trouble !== undefined);
-    const answers = await Promise.all(Array.from({ length: 20 }, chat));
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    await admin.apply(modelRouteOf('chat-2', { modelName: 'chat-2', to: 'chat' }));
-    await proxy.heal();
-    const models = () => send(`http://${router.address('listen')}`, '/v1/models');
-    await admin.until('the new route is served', async () => (await models()).body.includes('"chat-2"'));
+  it('scales up under load that comes through the router, and down when it is over, and no request is lost', async () => {
+    const metrics = [{ name: 'running', targetValue: '4' }];
+    const metricSources = { running: { pod: { name: 'vllm:num_requests_running', port: 8000 } } };
+    const behavior = { scaleDown: { stabilizationWindow: '2s', period: '1s', instances: 4 } };
+    const homogeneousTarget = { target: { targetRef: chat, metricSources }, minReplicas: 1, maxReplicas: 3 };
+    await rig.admin.apply(policyOf('chat', chat, { minReplicas: 1, maxReplicas: 3 }, { metrics, behavior, homogeneousTarget }));
+    await rig.hasReady(engines, 1);
+    // Some that go on all the time are there to be lost.
+    const light = new RouterLoad({ router: rig.router.address('listen'), model: 'chat', clients: 1, maxTokens: 20 });
+    const heavy = new RouterLoad({ router: rig.router.address('listen'), model: 'chat', clients: 14, maxTokens: 60 });
+    try {
+      await rig.hasReady(engines, 3);
+      await heavy.stop();
+      await rig.hasReady(engines, 1);
+    } finally {
+      await Promise.all([heavy.stop(), light.stop()]);
+    }
+    expect([...heavy.failures, ...light.failures]).toEqual([]);
+    expect(heavy.answered).toBeGreaterThan(14);
+  }, 150_000);
+
+  it('scales LeaderWorkerSets, and roles of DisaggregatedSets', async () => {
+    const group = { size: 2, workerTemplate: { spec: { containers: [{ name: 'main', image: 'engine:1' }] } } };
+    const set = { apiVersion: 'leaderworkerset.x-k8s.io/v1', kind: 'LeaderWorkerSet', name: 'deep' };
+    const scaler = { apiVersion: 'disaggregatedset.x-k8s.io/v1', kind: 'DisaggregatedSetRoleScaler', name: 'pd-prefill' };
+    const objects = [
+      { ...set, metadata: { name: set.name }, spec: { replicas: 1, leaderWorkerTemplate: group } },
+      // As the controller of DisaggregatedSets makes it for a role that is scaled from outside.
+      { ...scaler, metadata: { name: scaler.name }, spec: { replicas: 1 } },
+    ].map(({ name: _, ...object }) => object as KubeObject & { readonly spec: { readonly replicas: number } });
+    await rig.admin.apply(...objects);
+    const bounds = { minReplicas: 2, maxReplicas: 3 };
+    await rig.admin.apply(policyOf('deep', set, bounds), policyOf('pd-prefill', scaler, bounds));
+    await rig.admin.until('both have two', async () => {
+      const found = await Promise.all(objects.map((object) => rig.admin.get(object)));
+      return found.every((object) => object!.spec.replicas === 2);
+    });
   }, 60_000);
 
   it('leaves in peace at SIGTERM', async () => {
-    for (const image of [router, autoscaler]) image.signal('SIGTERM');
-    expect(await Promise.all([router.exited(), autoscaler.exited()])).toEqual([0, 0]);
+    expect(await Promise.all([rig.router.terminate(), rig.autoscaler.terminate()])).toEqual([0, 0]);
   }, 60_000);
 
-  it('may see all that a start waits for', () => {
-    const lines = [...router.log, ...autoscaler.log];
+  it('listed all at the start, and asked for nothing that it may not', () => {
+    const lines = [...rig.router.log, ...rig.autoscaler.log];
     expect(lines.filter(({ msg }) => msg === 'the cluster was listed')).toHaveLength(2);
+    expect([...rig.proxy.forbidden]).toEqual([]);
+    expect([rig.router.restarts, rig.autoscaler.restarts]).toEqual([0, 0]);
   });
 });

@@ -12,13 +12,17 @@ export class KubeAdmin {
   readonly client: ApiClient;
   private readonly plurals = new Map<string, ReadonlyMap<string, string>>();
 
-  constructor(private readonly credentials: Credentials) {
+  /** @param fieldManager as whom it applies. */
+  constructor(
+    private readonly credentials: Credentials,
+    private readonly fieldManager = 'test',
+  ) {
     this.client = new ApiClient(credentials);
   }
 
   /**
-   * Server-side apply, as `kubectl apply --server-side --force-conflicts`. CustomResourceDefinitions go first, and are waited
-   * for until their objects can be listed, which takes the API server a moment.
+   * Server-side apply, as `kubectl apply --server-side --force-conflicts`, which takes no field that the kind does not have.
+   * CustomResourceDefinitions go first, and are waited for until their objects can be listed, which takes the API server a moment.
    *
    * @returns the objects as they are then.
    */
@@ -46,6 +50,19 @@ export class KubeAdmin {
     }
     for (const object of objects) {
       await this.until(`${describeObject(object)} is gone`, async () => (await this.get(object)) === undefined);
+    }
+  }
+
+  /** Takes away what keeps objects from going, where the controllers that would do so are not there. */
+  async letGo(...objects: readonly KubeObject[]): Promise<void> {
+    for (const object of objects) {
+      const answer = await this.client.request({
+        method: 'PATCH',
+        path: await this.pathOf(object),
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { finalizers: null } },
+      });
+      okay(answer, `let go of ${describeObject(object)}`);
     }
   }
 
@@ -96,7 +113,7 @@ export class KubeAdmin {
     const answer = await this.client.request({
       method: 'PATCH',
       path: await this.pathOf(object),
-      query: { fieldManager: 'test', force: 'true' },
+      query: { fieldManager: this.fieldManager, force: 'true', fieldValidation: 'Strict' },
       contentType: 'application/apply-patch+yaml',
       body: object,
     });

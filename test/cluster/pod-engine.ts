@@ -7,11 +7,11 @@ import { startEngine } from '../../runtime/simulator/start-engine';
 import type { Container, Pod } from '../../src/api/pod';
 import { planEngine } from '../../src/expand/plan-engine';
 
-/** What the hollow kubelet gives each container. */
-const { CONTAINER_JSON = '{}', POD_NAME = '', POD_NAMESPACE = '', POD_IP = '' } = process.env;
+/** What the hollow kubelet gives each container, and the time of a step where the container's own environment says one. */
+const { CONTAINER_JSON = '{}', POD_NAME = '', POD_NAMESPACE = '', POD_IP = '', STEP_MS = '1' } = process.env;
 
-/** Fast enough that tests wait for routers and controllers only. */
-const STEP_TIME = { baseMs: 1, perPrefillTokenMs: 0.001, perSequenceMs: 0.01, perKvTokenMs: 0 };
+/** By default fast enough that tests wait for routers and controllers only. */
+const STEP_TIME = { baseMs: Number(STEP_MS), perPrefillTokenMs: 0.001, perSequenceMs: 0.01, perKvTokenMs: 0 };
 const NUM_BLOCKS = 1024;
 const KILL_GRACE_MS = 30_000;
 
