@@ -119,7 +119,7 @@ describe('kvasir synth', () => {
     const before = output(folder);
     const { code, lines } = await runCli('synth');
     expect(code).toBe(1);
-    expect(lines.join('\n')).toContain('dist/west/web/ConfigMap.c.yaml: a file that synth did not write is in the way');
+    expect(lines.join('\n')).toContain('a file that synth did not write is in the way: dist/west/web/ConfigMap.c.yaml;');
     expect(lines.join('\n')).not.toContain('.kvasir-synth-');
     expect(output(folder)).toEqual(before);
   });
