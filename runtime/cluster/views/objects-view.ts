@@ -11,6 +11,8 @@ interface Subscription {
 /** The objects of a source as images read them. */
 export class ObjectsView implements Objects {
   private readonly lists = new Map<Kind, readonly KubeObject[]>();
+  /** By kind, name and value of a label. */
+  private readonly labelled = new Map<Kind, Map<string, ReadonlyMap<string, readonly KubeObject[]>>>();
   private readonly subscriptions = new Map<string, Set<Subscription>>();
   private delivery: NodeJS.Immediate | undefined;
   private readonly unlisten: () => void;
@@ -23,11 +25,11 @@ export class ObjectsView implements Objects {
   }
 
   list<K extends Kind>(kind: K, query: ObjectQuery = {}): readonly KindMap[K][] {
-    const all = this.listAll(kind);
     const { namespace, labels } = query;
-    if (namespace === undefined && labels === undefined) return all;
     const wanted = Object.entries(labels ?? {});
-    return all.filter(
+    const listed = this.fewest(kind, wanted);
+    if (namespace === undefined && wanted.length === 0) return listed;
+    return listed.filter(
       ({ metadata }) =>
         (namespace === undefined || metadata.namespace === namespace) &&
         wanted.every(([key, value]) => metadata.labels?.[key] === value),
@@ -68,8 +70,39 @@ export class ObjectsView implements Objects {
     return list as readonly KindMap[K][];
   }
 
+  /** The objects of a kind, or those that have the label of all wanted ones that fewest have. */
+  private fewest<K extends Kind>(kind: K, wanted: readonly (readonly [string, string])[]): readonly KindMap[K][] {
+    let fewest = this.listAll(kind);
+    for (const [name, value] of wanted) {
+      const having = this.byLabel(kind, name).get(value) ?? [];
+      if (having.length < fewest.length) fewest = having;
+    }
+    return fewest;
+  }
+
+  /** Objects of a kind by the value of a label. Hundreds of policies ask for their few pods among thousands. */
+  private byLabel<K extends Kind>(kind: K, label: string): ReadonlyMap<string, readonly KindMap[K][]> {
+    const ofKind = this.labelled.get(kind) ?? new Map<string, ReadonlyMap<string, readonly KubeObject[]>>();
+    this.labelled.set(kind, ofKind);
+    let values = ofKind.get(label);
+    if (values === undefined) {
+      const made = new Map<string, KubeObject[]>();
+      for (const object of this.listAll(kind)) {
+        const value = object.metadata.labels?.[label];
+        if (value === undefined) continue;
+        const having = made.get(value);
+        if (having === undefined) made.set(value, [object]);
+        else having.push(object);
+      }
+      values = made;
+      ofKind.set(label, values);
+    }
+    return values as ReadonlyMap<string, readonly KindMap[K][]>;
+  }
+
   private note(object: KubeObject): void {
     this.lists.delete(object.kind as Kind);
+    this.labelled.delete(object.kind as Kind);
     const subscriptions = this.subscriptions.get(kindKeyOf(refOf(object)));
     if (subscriptions === undefined || subscriptions.size === 0) return;
     for (const { pending } of subscriptions) pending.add(keyOf(object));
