@@ -61,6 +61,7 @@ export class HttpReader {
 
   private readNow(url: string, { headers = {}, agent }: ReadOptions): Promise<ReadDated> {
     const { timeoutMs } = this.options;
+    if (!URL.canParse(url)) return Promise.resolve({ kind: 'failed', reason: 'is no URL' });
     return new Promise((resolve) => {
       const failed = (reason: string): void => settle({ kind: 'failed', reason });
       const isTls = url.startsWith('https:');

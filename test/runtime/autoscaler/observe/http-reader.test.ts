@@ -42,6 +42,10 @@ describe('reading a page', () => {
     expect(await reader().read('http://127.0.0.1:1/metrics')).toEqual({ kind: 'failed', reason: 'failed (ECONNREFUSED)' });
   });
 
+  it('tells of an address that is none, and rejects nothing', async () => {
+    expect(await reader().read('http://')).toEqual({ kind: 'failed', reason: 'is no URL' });
+  });
+
   it.each([
     ['headers', (() => {}) as RequestListener],
     ['a body', ((_request, response) => response.write('load')) as RequestListener],
