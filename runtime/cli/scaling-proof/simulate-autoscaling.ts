@@ -50,6 +50,8 @@ export interface TrafficOutcome {
 
 /** Share of the requests that may miss the objective. */
 export const MISS_BAR = 0.01;
+/** The same on a training day, for a setting to be kept: days that are alike otherwise differ by a third in what is missed. */
+export const TRAINING_BAR = 0.007;
 /** Loads that hindsight tries, as shares of what the objective allows; the greatest that keeps the bar counts. */
 const LOADS = Array.from({ length: 17 }, (_, i) => 0.6 + i / 32);
 /** Where hindsight begins to look on the first day; on the next ones where the day before ended. */
@@ -57,7 +59,7 @@ const FIRST_PLACE = 10;
 
 /**
  * What scaling strategies cost on the same days, and how many requests they make too slow. Settings are chosen on training days, the
- * first one that keeps the bar on each of them, and reported on others. Deterministic for its seed.
+ * first one that keeps a stricter bar on each of them, and reported on others. Deterministic for its seed.
  *
  * @throws KvasirError `simulate/peak-above-maximum` when the busiest minute of a day is more than all replicas carry.
  */
@@ -102,19 +104,19 @@ class Comparison {
     return { traffic, seeds: heldOut.map(({ seed }) => seed), strategies, hindsight };
   }
 
-  /** The first setting that keeps the bar on every training day; they begin with the one that asks for fewest replicas. */
+  /** The first setting that keeps the stricter bar on every training day; they begin with the one that asks for fewest replicas. */
   private async choose(name: StrategyName, days: readonly Day[]): Promise<Omit<StrategyOutcome, 'days'>> {
     const tried: Omit<StrategyOutcome, 'days'>[] = [];
     for (const trial of TRIALS[name]) {
       const results: DayResult[] = [];
       for (const day of days) {
         results.push(await this.run(name, trialText(trial), day, { kind: 'trial', name, trial }));
-        if (missRate(results.at(-1)!) > MISS_BAR) break;
+        if (missRate(results.at(-1)!) > TRAINING_BAR) break;
       }
       const sloMissRate = Math.max(0, ...results.map(missRate));
       const cost = results.reduce((sum, result) => sum + result.cost, 0) / results.length;
-      tried.push({ name, trial, training: { isWithinBar: sloMissRate <= MISS_BAR, cost, sloMissRate } });
-      if (sloMissRate <= MISS_BAR) return tried.at(-1)!;
+      tried.push({ name, trial, training: { isWithinBar: sloMissRate <= TRAINING_BAR, cost, sloMissRate } });
+      if (sloMissRate <= TRAINING_BAR) return tried.at(-1)!;
     }
     // Where nothing keeps the bar, the one that misses least is all there is.
     return tried.reduce((best, each) => (each.training.sloMissRate < best.training.sloMissRate ? each : best));

@@ -1,6 +1,6 @@
 import { tableLines } from '../../table';
 import type { DayResult } from '../day-run';
-import { MISS_BAR, type StrategyOutcome, type TrafficOutcome } from '../simulate-autoscaling';
+import { type StrategyOutcome, TRAINING_BAR, type TrafficOutcome } from '../simulate-autoscaling';
 import { trialText } from '../strategies/trials';
 import { costRange, median, missRate } from './summary';
 
@@ -48,7 +48,7 @@ export function outcomeTable(outcomes: readonly TrafficOutcome[]): readonly stri
 
 function settingText({ trial, training }: StrategyOutcome): string {
   const text = trialText(trial);
-  return training.isWithinBar ? text : `${text} (no setting kept ${100 * MISS_BAR} %)`;
+  return training.isWithinBar ? text : `${text} (no setting kept ${(100 * TRAINING_BAR).toFixed(1)} %)`;
 }
 
 function costText(days: readonly DayResult[]): string {

@@ -76,11 +76,11 @@ describe('the comparison', () => {
       return result(replicas, replicas < 14 ? 50 : 9);
     }
     const place = TRIALS[strategy.name].indexOf(strategy.trial);
-    const missed = strategy.name === 'hpa' ? 50 - place : (seed === 1001 ? 8 : 4) * (3 - place);
+    const missed = strategy.name === 'hpa' ? 50 - place : (seed === 1001 ? 6 : 3) * (3 - place);
     return result(100 + place, missed);
   };
 
-  it('keeps the first setting that misses at most 1 % on each training day, and reports it on others', async () => {
+  it('keeps the first setting that misses at most 0.7 % on each training day, and reports it on others', async () => {
     const tasks: DayTask[] = [];
     const [outcome] = await simulateAutoscaling(
       options((task) => {
@@ -91,7 +91,7 @@ describe('the comparison', () => {
     const { strategies, seeds, hindsight } = outcome!;
     const kvasir = strategies.find(({ name }) => name === 'kvasir')!;
     expect(kvasir.trial).toBe(TRIALS.kvasir[2]);
-    expect(kvasir.training).toEqual({ isWithinBar: true, cost: 102, sloMissRate: 0.008 });
+    expect(kvasir.training).toEqual({ isWithinBar: true, cost: 102, sloMissRate: 0.006 });
     const hpa = strategies.find(({ name }) => name === 'hpa')!;
     expect(hpa.trial).toBe(TRIALS.hpa[3]);
     expect(hpa.training.isWithinBar).toBe(false);
@@ -100,10 +100,10 @@ describe('the comparison', () => {
     // A setting that misses too much on one day is not tried on the next, and none is tried after one that was good enough.
     expect(STRATEGY_NAMES.map(runsOf)).toEqual([5, 5, 5, 4]);
     expect(hindsight.map(({ load }) => load)).toEqual([0.75625, 1.00625]);
-    expect(outcomeTable([outcome!]).join('\n')).toMatch(/no setting kept 1 %/);
+    expect(outcomeTable([outcome!]).join('\n')).toMatch(/no setting kept 0.7 %/);
     expect(outcomeDocument(outcome!)).toMatchObject({
       traffic: 'diurnal',
-      strategies: [{ name: 'kvasir', cost: 102, sloMissRate: 0.004, gpuHours: 102, scalings: 1 }, {}, {}, {}],
+      strategies: [{ name: 'kvasir', cost: 102, sloMissRate: 0.003, gpuHours: 102, scalings: 1 }, {}, {}, {}],
       hindsight: { sloMissRate: 0.009 },
       lowerBound: { cost: expect.any(Number) },
     });
