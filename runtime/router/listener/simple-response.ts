@@ -109,7 +109,8 @@ export class SimpleResponse implements ClientResponse {
     if (chunk !== undefined && chunk.length > 0) this.put(chunk, encoding, true);
     this.hasEnded = true;
     this.send(this.isChunked ? '0\r\n\r\n' : '');
-    if (this.connection.socket.writableLength === 0) this.over();
+    // Not within this call, whose caller has not noted yet that the answer is whole.
+    if (this.connection.socket.writableLength === 0) process.nextTick(() => this.over());
     else this.connection.socket.write('', () => this.over());
   }
 

@@ -20,6 +20,8 @@ class Echo {
   readonly seen: Seen[] = [];
   /** Requests whose answer's connection ended, or that were answered. */
   closed = 0;
+  /** Those that were over before the call that ended their answer was. */
+  closedWithin = 0;
   /** By whom it was served: Node's own class, or ours. */
   simple = 0;
 
@@ -86,7 +88,11 @@ class Echo {
       const { method, url, httpVersion, headers, rawHeaders } = message;
       const body = Buffer.concat(chunks).toString('latin1');
       this.seen.push({ method, url, version: httpVersion, headers: { ...headers }, rawHeaders, body });
-      setImmediate(() => answer(response, url ?? '', body));
+      setImmediate(() => {
+        const { closed } = this;
+        answer(response, url ?? '', body);
+        this.closedWithin += this.closed - closed;
+      });
     });
   }
 }
@@ -163,6 +169,7 @@ describe('Http1Server', () => {
     simple.simple = 0;
     const [expected, text] = await Promise.all([talk(node, pieces), talk(simple, pieces)]);
     expect(text).toBe(expected);
+    expect(simple.closedWithin).toBe(0);
     // The general server reads on behind what turns out to be the last answer.
     expect(simple.seen).toEqual(node.seen.slice(0, simple.seen.length));
     return { text, simple: simple.simple };
