@@ -44,6 +44,8 @@ const KEEP_ALIVE_MS = 75_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 /** Between looks for connections whose head is late; Node's own 30 s would let them live for four times as long as they may. */
 const LATE_HEAD_CHECK_MS = 1_000;
+/** Status of a head that is late. */
+const LATE = '408 Request Timeout';
 
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
@@ -74,7 +76,7 @@ export async function createRouterServer(options: ServerOptions): Promise<Server
               requestHeadMs: options.requestHeadMs,
               isElsewhere: isHealth,
               serve: (message, response) => void options.serve(incomingOf(message, response, options, ids)),
-              refuseLate: (socket) => refuseConnection(Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket),
+              refuseLate: (socket) => refuse(socket, LATE),
             })
           : createTlsServer(options.tls, http1, options, ids, () => app);
       server.on('request', (message, response) => {
@@ -179,8 +181,13 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     error.code === 'HPE_HEADER_OVERFLOW'
       ? '431 Request Header Fields Too Large'
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? '408 Request Timeout'
+        ? LATE
         : '400 Bad Request';
+  refuse(socket, status);
+}
+
+/** @param status code and phrase. */
+function refuse(socket: Socket, status: string): void {
   const body = JSON.stringify({
     error: {
       message: 'the request is no valid HTTP; correct its head',

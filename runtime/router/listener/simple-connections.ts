@@ -146,13 +146,18 @@ class SimpleConnection implements ListMember, ResponseConnection {
     this.hasServed = true;
     this.idleSince = this.owner.sweeps;
     const { ahead } = this;
-    if (ahead !== undefined) this.goOn(ahead);
+    if (ahead === undefined || this.socket.destroyed) return;
+    this.ahead = undefined;
+    this.received(ahead);
+    // What was read after it comes after it.
+    if (this.isAheadFull) this.socket.resume();
+    this.isAheadFull = false;
   }
 
   private received(bytes: Buffer): void {
     const { request } = this;
     if (request === undefined) {
-      if (this.response === undefined) this.begin(bytes);
+      this.begin(bytes);
       return;
     }
     const { bytesLeft } = request;
@@ -166,26 +171,10 @@ class SimpleConnection implements ListMember, ResponseConnection {
 
   /** A request that comes before the last one's answer waits for it. */
   private keepAhead(bytes: Buffer): void {
-    if (this.response === undefined) {
-      this.goOn(bytes);
-      return;
-    }
     this.ahead = this.ahead === undefined ? bytes : Buffer.concat([this.ahead, bytes]);
     if (this.ahead.length <= MAX_AHEAD_BYTES) return;
     this.isAheadFull = true;
     this.socket.pause();
-  }
-
-  /** Takes what came ahead once the answer before it is over, but not within the call that ended it. */
-  private goOn(ahead: Buffer): void {
-    this.ahead = undefined;
-    process.nextTick(() => {
-      if (this.socket.destroyed) return;
-      this.received(ahead);
-      // What was read after it comes after it.
-      if (this.isAheadFull) this.socket.resume();
-      this.isAheadFull = false;
-    });
   }
 
   private begin(bytes: Buffer): void {
@@ -200,9 +189,7 @@ class SimpleConnection implements ListMember, ResponseConnection {
     this.request = request;
     this.response = response;
     serve(request, response);
-    const bodyEnd = head.end + head.bodyBytes;
-    if (head.bodyBytes > 0 && bytes.length > head.end) request.push(bytes.subarray(head.end, bodyEnd));
-    if (bytes.length > bodyEnd) this.keepAhead(bytes.subarray(bodyEnd));
+    if (bytes.length > head.end) this.received(bytes.subarray(head.end));
   }
 
   private handOver(bytes: Buffer): void {
