@@ -45,17 +45,17 @@ export class ProviderChoice {
     return (latencyOf(key).meanAt(streams, clock.monotonic()) ?? 0) + secondsPerUnit * units;
   }
 
-  /** The least of some by `seconds`; of equal ones the first. @param keyOf `namespace/name` of each. */
+  /** The first of `byCost`. */
   best<T>(candidates: readonly T[], keyOf: (candidate: T) => string, request: PricedRequest): T | undefined {
-    let best: T | undefined;
-    let least = Number.POSITIVE_INFINITY;
-    for (const candidate of candidates) {
-      const seconds = this.seconds(keyOf(candidate), request);
-      if (best !== undefined && seconds >= least) continue;
-      best = candidate;
-      least = seconds;
-    }
-    return best;
+    return this.byCost(candidates, keyOf, request)[0];
+  }
+
+  /** Some by `seconds`, the least first; equal ones stay in their order. @param keyOf `namespace/name` of each. */
+  byCost<T>(candidates: readonly T[], keyOf: (candidate: T) => string, request: PricedRequest): readonly T[] {
+    const costed = candidates.map((candidate) => ({ candidate, seconds: this.seconds(keyOf(candidate), request) }));
+    // Of two that keep failing the difference is no number.
+    costed.sort((a, b) => (a.seconds === b.seconds ? 0 : a.seconds - b.seconds));
+    return costed.map(({ candidate }) => candidate);
   }
 
   /** An answer had so many tokens. */

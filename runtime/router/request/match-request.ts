@@ -134,18 +134,13 @@ export class RequestMatcher {
     if (!this.providers.isOn) return undefined;
     const [target] = this.overflowTargets(route, rule, parsed);
     if (target === undefined || this.routes.find(route, target) === undefined) return undefined;
-    const namespace = route.metadata.namespace ?? 'default';
-    return this.providers.seconds(`${namespace}/${target.externalModelProviderName}`, parsed);
+    return this.providers.seconds(providerKeyOf(route, target), parsed);
   }
 
   private overflowTargets(route: ModelRoute, rule: Rule, parsed: ParsedBody): readonly TargetModel[] {
     const targets = rule.targetModels.filter(({ externalModelProviderName }) => externalModelProviderName);
     if (!this.providers.isOn || targets.length < 2) return targets;
-    const namespace = route.metadata.namespace ?? 'default';
-    const costs = new Map(
-      targets.map((each) => [each, this.providers.seconds(`${namespace}/${each.externalModelProviderName}`, parsed)]),
-    );
-    return [...targets].sort((a, b) => (costs.get(a)! < costs.get(b)! ? -1 : costs.get(a)! > costs.get(b)! ? 1 : 0));
+    return this.providers.byCost(targets, (target) => providerKeyOf(route, target), parsed);
   }
 
   /** Whether the route of an earlier match is still as it was. */
@@ -293,6 +288,11 @@ export class RequestMatcher {
 function isolates(matched: MatchedRequest, { cacheSalt: engines }: ApiPath): boolean {
   if (matched.cacheSalt === undefined || matched.kind === 'provider' || engines === 'needless') return true;
   return engines[matched.modelServer.spec.inferenceEngine] !== undefined;
+}
+
+/** `namespace/name` of the provider that a target names. */
+function providerKeyOf({ metadata }: ModelRoute, { externalModelProviderName }: TargetModel): string {
+  return `${metadata.namespace ?? 'default'}/${externalModelProviderName}`;
 }
 
 function triedTargets(matched: MatchedRequest): readonly TargetModel[] {
