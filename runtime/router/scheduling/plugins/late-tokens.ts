@@ -1,3 +1,4 @@
+import { decodeStepSeconds } from '../../endpoints/learned-rates';
 import { contextTokensOf } from '../candidate';
 import type { Scorer } from '../scorer';
 
@@ -21,7 +22,7 @@ export function lateTokens(itlMs: number): Scorer {
       const ownContext = contextTokensOf(request);
       for (let i = 0; i < candidates.length; i++) {
         const { running, contextTokens, decode } = candidates[i]!;
-        const step = decode.baseSeconds + decode.perSequenceSeconds * running + decode.perContextTokenSeconds * contextTokens;
+        const step = decodeStepSeconds(decode, { sequences: running, contextTokens });
         const before = Math.max(0, step - allowed);
         const after = Math.max(0, step + decode.perSequenceSeconds + decode.perContextTokenSeconds * ownContext - allowed);
         out[i] = request.expectedOutputTokens * (after + running * (after - before));
