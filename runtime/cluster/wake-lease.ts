@@ -11,12 +11,12 @@ export interface WakeLease extends KubeObject {
 /** Selects wake leases among all others, of which a cluster has one for each node. */
 export const wakeLeaseSelector = `${Labels.wakeLease}=true`;
 
-export const LEASES = { group: 'coordination.k8s.io', kind: 'Lease' } as const;
+export const LEASES = { group: 'coordination.k8s.io', apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const;
 
 /** The wake lease of a target, renewed now. It goes when its target goes. */
 export function wakeLease({ target, uid }: Sleeper, nowMs: number): WakeLease {
   return {
-    apiVersion: 'coordination.k8s.io/v1',
+    apiVersion: LEASES.apiVersion,
     kind: LEASES.kind,
     metadata: {
       name: wakeLeaseName(uid),
@@ -24,8 +24,13 @@ export function wakeLease({ target, uid }: Sleeper, nowMs: number): WakeLease {
       labels: { [Labels.wakeLease]: 'true' },
       ownerReferences: [{ apiVersion: target.apiVersion, kind: target.kind, name: target.name, uid }],
     },
-    spec: { leaseDurationSeconds: WAKE_LEASE_SECONDS, renewTime: new Date(nowMs).toISOString().replace(/Z$/, '000Z') },
+    spec: { leaseDurationSeconds: WAKE_LEASE_SECONDS, renewTime: microTime(nowMs) },
   };
+}
+
+/** RFC 3339 with microseconds, as Leases have their times. */
+export function microTime(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace(/Z$/, '000Z');
 }
 
 export function isWakeLease({ kind, metadata }: KubeObject): boolean {

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../src/api/meta';
-import { LEASES } from '../wake-lease';
+import { LEASES, microTime } from '../wake-lease';
 
 /** What the Lease of an election says. */
 export interface LeaseRecord {
@@ -48,7 +48,7 @@ export function leaseObject(
   nowMs: number,
 ): LeaseObject {
   return {
-    apiVersion: `${LEASES.group}/v1`,
+    apiVersion: LEASES.apiVersion,
     kind: LEASES.kind,
     metadata: { ...place, ...(version === undefined ? {} : { resourceVersion: version }) },
     spec: {
@@ -60,9 +60,4 @@ export function leaseObject(
       renewTime: microTime(nowMs),
     },
   };
-}
-
-/** RFC 3339 with microseconds, as Leases have their times. */
-function microTime(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace(/Z$/, '000Z');
 }

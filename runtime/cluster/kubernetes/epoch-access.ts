@@ -6,7 +6,7 @@ import type { TargetRef } from '../scaling';
 import type { ApiRequests } from './api-client';
 import type { Discovery } from './discovery';
 import { readOutcomeOf, writeOutcomeOf } from './outcome-of';
-import { resourcePath } from './watched-resources';
+import { scalablePath } from './scalable-path';
 
 /** Marks of leaders over the API, as an annotation. */
 export class EpochAccess implements Epochs {
@@ -16,7 +16,7 @@ export class EpochAccess implements Epochs {
   ) {}
 
   async read(target: TargetRef): Promise<ReadOutcome<TargetEpoch>> {
-    const path = await this.path(target);
+    const path = await scalablePath(this.discovery, target);
     if (path.kind !== 'found') return path;
     return readOutcomeOf(await this.client.request({ method: 'GET', path: path.value }), (body) => {
       const { uid, resourceVersion, annotations } = (body as KubeObject).metadata;
@@ -26,7 +26,7 @@ export class EpochAccess implements Epochs {
   }
 
   async stamp(target: TargetRef, epoch: string, version: string): Promise<WriteOutcome> {
-    const path = await this.path(target, ...stampedAt(target));
+    const path = await scalablePath(this.discovery, target, ...stampedAt(target));
     if (path.kind !== 'found') return path;
     const answer = await this.client.request({
       method: 'PATCH',
@@ -35,12 +35,6 @@ export class EpochAccess implements Epochs {
       body: { metadata: { resourceVersion: version, annotations: { [Annotations.scalerEpoch]: epoch } } },
     });
     return writeOutcomeOf(answer, [version]);
-  }
-
-  private async path({ namespace, name, ...target }: TargetRef, ...rest: readonly string[]): Promise<ReadOutcome<string>> {
-    const resource = await this.discovery.scalable(target);
-    if (resource.kind !== 'found') return resource;
-    return { kind: 'found', value: resourcePath(resource.value, namespace, name, ...rest) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { KubeObject } from '../../../src/api/meta';
 import { type Clock, sleep } from '../../lib/clock';
+import { lru } from '../../lib/lru';
 import { wallClock } from '../../lib/wall-clock';
 import type { Events } from '../cluster';
 import { timestamp } from '../object-source';
@@ -27,7 +27,7 @@ interface Note {
 
 /** Writes core/v1 Events one after the other; repeats of one raise its count. What cannot be written is dropped. */
 export class EventNotes implements Events {
-  private readonly counts = new LRUCache<string, number>({ max: REMEMBERED });
+  private readonly counts = lru<string, number>(REMEMBERED);
   private readonly waiting: Note[] = [];
   private writing: Promise<void> | undefined;
   private isClosed = false;

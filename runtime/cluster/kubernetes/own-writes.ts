@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { lru } from '../../lib/lru';
 
 interface Chain {
   /** resourceVersions of copies that were written over, the latest last. */
@@ -17,7 +17,7 @@ const LONGEST_CHAIN = 16;
  * first as if it were a stranger's. A stranger's write breaks the chain, since ours meets a conflict then.
  */
 export class OwnWrites {
-  private readonly chains = new LRUCache<string, Chain>({ max: CAPACITY });
+  private readonly chains = lru<string, Chain>(CAPACITY);
 
   /** The version that the object has if nobody else wrote since this process saw `seen`. */
   current(uid: string, seen: string | undefined): string | undefined {

@@ -6,6 +6,7 @@ import type { Scale, Scaling, TargetRef } from '../scaling';
 import type { ApiRequests } from './api-client';
 import type { Discovery } from './discovery';
 import { readOutcomeOf, writeOutcomeOf } from './outcome-of';
+import { scalablePath } from './scalable-path';
 import { resourcePath, watchedResource } from './watched-resources';
 
 /** An autoscaling/v1 Scale. Zeroes are left out on the wire. */
@@ -26,7 +27,7 @@ export class ScaleAccess implements Scaling {
   ) {}
 
   async read(target: TargetRef): Promise<ReadOutcome<Scale>> {
-    const path = await this.scalePath(target);
+    const path = await scalablePath(this.discovery, target, 'scale');
     if (path.kind !== 'found') return path;
     const answer = await this.client.request({ method: 'GET', path: path.value });
     const outcome = readOutcomeOf(answer, (body) => body as ScaleObject);
@@ -50,7 +51,7 @@ export class ScaleAccess implements Scaling {
   }
 
   async set(target: TargetRef, replicas: number, version: string): Promise<WriteOutcome> {
-    const path = await this.scalePath(target);
+    const path = await scalablePath(this.discovery, target, 'scale');
     if (path.kind !== 'found') return path;
     const { namespace, name } = target;
     const body = {
@@ -81,12 +82,6 @@ export class ScaleAccess implements Scaling {
     ];
     const contentType = 'application/json-patch+json';
     return writeOutcomeOf(await this.client.request({ method: 'PATCH', path, body, contentType }), [version]);
-  }
-
-  private async scalePath(target: TargetRef): Promise<ReadOutcome<string>> {
-    const resource = await this.discovery.scalable(target);
-    if (resource.kind !== 'found') return resource;
-    return { kind: 'found', value: resourcePath(resource.value, target.namespace, target.name, 'scale') };
   }
 }
 
