@@ -1,10 +1,9 @@
-import { k8s } from 'cdk8s-plus-28';
+import type { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
 import { type AutoscalerConfig, decodeAutoscalerConfig, defaultAutoscalerConfig } from '../../src/config/autoscaler-config';
 import { NETWORKING_GROUP, WORKLOAD_GROUP } from '../../src/labels';
 import type { RawDeployment } from '../kube/deployment';
 import { objectName } from '../object-name';
-import { ownedLabels } from '../owned-labels';
 import { stackContext } from '../stack-context';
 import { PodOverride } from '../workload/pod-override';
 import { type AccessRule, grantAccess, READ } from './access';
@@ -108,8 +107,6 @@ export class Autoscaler extends Construct {
       part: 'autoscaler',
       image: props.image,
       replicas: props.replicas ?? DEFAULT_REPLICAS,
-      // The next pod knows the cluster before the one goes that leads, which gives its lease back.
-      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       args: [],
       ports: [],
       readiness: { path: '/readyz', port: 'metrics' },
@@ -121,13 +118,5 @@ export class Autoscaler extends Construct {
     });
     this.deployment = made.deployment;
     this.service = made.service;
-    new k8s.KubePodDisruptionBudget(this, 'DisruptionBudget', {
-      metadata: { name: this.name, labels: ownedLabels({ app: this.name }) },
-      spec: {
-        maxUnavailable: k8s.IntOrString.fromNumber(1),
-        unhealthyPodEvictionPolicy: 'AlwaysAllow',
-        selector: { matchLabels: { app: this.name } },
-      },
-    });
   }
 }

@@ -3,7 +3,7 @@ import type { Construct } from 'constructs';
 import type { Finding } from '../../src/errors';
 import { Annotations } from '../../src/labels';
 import { addCheck } from '../check';
-import { RawDeployment, type RawDeploymentSpec } from '../kube/deployment';
+import { RawDeployment } from '../kube/deployment';
 import { ownedLabels } from '../owned-labels';
 import type { PodOverride } from '../workload/pod-override';
 import { createConfigDocument } from './config-document';
@@ -30,7 +30,6 @@ export interface ImageDeploymentSpec<Config>
   /** The image as somebody gave it. */
   readonly image: string | undefined;
   readonly replicas: number;
-  readonly strategy: RawDeploymentSpec['strategy'];
   /** Arguments before those that all images take. */
   readonly args: readonly string[];
   /** Ports of the Service and its pods, beside that of metrics. */
@@ -67,7 +66,7 @@ export function checkedConfig<Config>(
   return decoded.kind === 'valid' ? decoded.config : defaultConfig();
 }
 
-/** Creates the ConfigMap, Deployment and Service of an image; its rights are granted elsewhere, under the same name. */
+/** Creates the ConfigMap, Deployment, Service and PodDisruptionBudget of an image; its rights are granted elsewhere, under the same name. */
 export function createImageDeployment<Config>(scope: Construct, spec: ImageDeploymentSpec<Config>): ImageDeployment {
   const { name, part, ports } = spec;
   const selector = { app: name };
@@ -81,7 +80,8 @@ export function createImageDeployment<Config>(scope: Construct, spec: ImageDeplo
     spec: () => ({
       replicas: spec.replicas,
       selector: { matchLabels: selector },
-      strategy: spec.strategy,
+      // The next pod knows the cluster before one goes; a leader that goes gives its lease back.
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       progressDeadlineSeconds: 600,
       revisionHistoryLimit: 3,
       template: spec.pod.apply(
@@ -113,6 +113,14 @@ export function createImageDeployment<Config>(scope: Construct, spec: ImageDeplo
         targetPort: k8s.IntOrString.fromString(port),
         protocol: 'TCP',
       })),
+    },
+  });
+  new k8s.KubePodDisruptionBudget(scope, 'DisruptionBudget', {
+    metadata: { name, labels },
+    spec: {
+      maxUnavailable: k8s.IntOrString.fromNumber(1),
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      selector: { matchLabels: selector },
     },
   });
   return { deployment, service };

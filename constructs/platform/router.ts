@@ -1,5 +1,5 @@
 import { ApiObject, Chart } from 'cdk8s';
-import { k8s } from 'cdk8s-plus-28';
+import type { k8s } from 'cdk8s-plus-28';
 import { Construct } from 'constructs';
 import type { ExternalModelProviderManifest } from '../../src/api/external-model-provider';
 import { decodeRouterConfig, defaultRouterConfig, type RouterConfig } from '../../src/config/router-config';
@@ -11,7 +11,6 @@ import { ExternalModelProvider } from '../external-model-provider';
 import type { RawDeployment } from '../kube/deployment';
 import { ModelRoute } from '../model-route';
 import { objectName } from '../object-name';
-import { ownedLabels } from '../owned-labels';
 import { stackContext } from '../stack-context';
 import { PodOverride } from '../workload/pod-override';
 import { grantAccess, READ } from './access';
@@ -148,7 +147,6 @@ export class Router extends Construct {
       part: 'router',
       image: props.image,
       replicas: props.replicas ?? DEFAULT_REPLICAS,
-      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       args: ['--listen', `0.0.0.0:${REQUEST_PORT}`],
       ports: [
         tls === undefined
@@ -171,14 +169,6 @@ export class Router extends Construct {
     this.deployment = made.deployment;
     this.service = made.service;
     if (replication !== undefined && redis === undefined) createSiblingService(this, this.name);
-    new k8s.KubePodDisruptionBudget(this, 'DisruptionBudget', {
-      metadata: { name: this.name, labels: ownedLabels({ app: this.name }) },
-      spec: {
-        maxUnavailable: k8s.IntOrString.fromNumber(1),
-        unhealthyPodEvictionPolicy: 'AlwaysAllow',
-        selector: { matchLabels: { app: this.name } },
-      },
-    });
   }
 }
 
