@@ -157,7 +157,8 @@ class SimpleConnection implements ListMember, ResponseConnection {
   private received(bytes: Buffer): void {
     const { request } = this;
     if (request === undefined) {
-      this.begin(bytes);
+      // What comes while the connection ends could not be answered.
+      if (!this.socket.writableEnded) this.begin(bytes);
       return;
     }
     const { bytesLeft } = request;

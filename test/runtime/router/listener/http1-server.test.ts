@@ -114,6 +114,10 @@ function answer(response: ClientResponse, url: string, body: string): void {
       response.writeHead(429, ['connection', 'close', 'content-length', '2']);
       response.end('no', 'latin1');
       return;
+    case '/last-big':
+      response.writeHead(200, ['connection', 'close', 'content-length', '4000000']);
+      response.end(Buffer.alloc(4_000_000, 'y'));
+      return;
     case '/silent':
       return;
     case '/cut':
@@ -300,6 +304,20 @@ describe('Http1Server', () => {
     socket.resume();
     while (simple.closed === 0) await new Promise((resolve) => setImmediate(resolve));
     socket.destroy();
+  });
+
+  it('serves nothing behind the last answer of a connection', async () => {
+    const socket = simple.connect();
+    socket.pause();
+    socket.write(post('/last-big', 'a'));
+    while (simple.seen.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.write(post('/echo', 'b'));
+    const closed = once(socket, 'close');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.resume();
+    await closed;
+    expect(simple.seen).toHaveLength(1);
   });
 
   it('ends connections that send nothing, and those that are idle after a request', async () => {
