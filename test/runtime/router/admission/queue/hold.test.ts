@@ -116,7 +116,7 @@ describe('requests for a model that sleeps', () => {
     ['/v1/messages', /\nevent: error\ndata: \{"type":"error","error":\{"type":"overloaded_error","message":"[^"]*"\}\}\n\n$/],
     ['/v1/responses', /\nevent: error\ndata: \{"type":"error","code":"waking","message":"[^"]*","param":null\}\n\n$/],
   ])('of %s that stream hear of later failures by an error event', async (path, expected) => {
-    await open({ silentMs: 50, commentMs: 50, maxMs: 150 });
+    await open({ silentMs: 50, commentMs: 50, maxMs: 500 });
     const body = path.endsWith('responses') ? '{"model":"m","input":"hi","stream":true}' : STREAM;
     const seen = stream(path, body);
     await until(() => seen.isOver, 'the stream ends');
