@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../helpers/free-port';
 import { tlsFixture } from '../../helpers/http2-client';
-import { type BenchProcesses, freePort, PROXY_CPU, whenOpen } from './bench-processes';
+import { type BenchProcesses, PROXY_CPU, whenOpen } from './bench-processes';
 
 /** A proxy that takes requests. */
 export interface RunningProxy {
