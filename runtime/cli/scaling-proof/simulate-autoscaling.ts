@@ -129,12 +129,13 @@ class Comparison {
     const demand = slotDemand(day, service.objectives.itlMs);
     const first = firstMix(service, day);
     const endMs = service.lengths.outputTokens * service.objectives.itlMs;
+    const least = lowerBound(service, day, MISS_BAR);
     const at = async (place: number): Promise<HindsightDay & { readonly place: number }> => {
       const load = LOADS[place]!;
       const pools = service.pools.map((pool, i) => ({ ...pool, capacity: load * capacities[i]!, endMs }));
       const { mixes } = cheapestSchedule(pools, demand, SLOT_MS, first);
       const result = await this.run('hindsight', `day ${day.seed}`, day, { kind: 'schedule', mixes });
-      return { place, load, result, lowerBound: lowerBound(service, day, MISS_BAR) };
+      return { place, load, result, lowerBound: least };
     };
     const keepsBar = ({ result }: HindsightDay): boolean => missRate(result) <= MISS_BAR;
     let best = await at(near);
