@@ -10,6 +10,7 @@
  * Runs take turns; each begins with new engines and a new proxy, so that no cache and nothing learned is left of the one before. The proxy
  * has one CPU, engines and clients share another. A request says how long its answer is (`max_tokens`), since engines have to know.
  */
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -24,18 +25,9 @@ import { modelShapeOrDefault } from '../../src/catalog/models';
 import { stepTimeOf } from '../../src/catalog/step-time';
 import { planEngine } from '../../src/expand/plan-engine';
 import { Annotations, NETWORKING_API_VERSION } from '../../src/labels';
+import { freePort } from '../helpers/free-port';
 import { MOONCAKE_FLEET } from '../helpers/replay-fleets';
-import {
-  BenchProcesses,
-  freePort,
-  joinLoadCpu,
-  LOAD_CPU,
-  PROXY_CPU,
-  portOf,
-  ROOT,
-  requirePrograms,
-  whenOpen,
-} from './rig/bench-processes';
+import { BenchProcesses, joinLoadCpu, LOAD_CPU, PROXY_CPU, portOf, ROOT, requirePrograms, whenOpen } from './rig/bench-processes';
 import { startBenchRouter } from './rig/bench-router';
 import { median } from './rig/cpu-rounds';
 import { runBench } from './rig/run-bench';
