@@ -121,7 +121,7 @@ describe('a request that goes to one of several providers', () => {
 
   it('goes to the fastest, after each was tried', async () => {
     const at = await start({}, ['slow', 'fast']);
-    addProvider(at, await provider('slow', 80), { name: 'slow' });
+    addProvider(at, await provider('slow', 500), { name: 'slow' });
     addProvider(at, await provider('fast'), { name: 'fast' });
     await ask(at, 10);
     expect(served.filter((name) => name === 'slow').length).toBeLessThanOrEqual(1);
