@@ -8,7 +8,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
 };
-const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
+// Micro sign and Greek mu, escaped: one character beyond Latin-1 doubles the memory that a bundle's source text takes.
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 
 /**
  * Reads a duration as Go writes it (`100ms`, `1m30s`, `-1.5h`, `0`).

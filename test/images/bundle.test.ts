@@ -21,6 +21,14 @@ describe('the bundles, away from node_modules', () => {
     expect(notices).not.toContain('(undefined)');
   });
 
+  it.each(['images/router', 'images/autoscaler', 'cli', 'simulator'])(
+    '%s is ASCII, since one character beyond Latin-1 doubles the memory of the whole text',
+    (folder) => {
+      const file = folder === 'simulator' ? 'index.js' : 'main.js';
+      expect(/\P{ASCII}.{0,40}/u.exec(readFileSync(join(out, folder, file), 'utf8'))?.[0]).toBeUndefined();
+    },
+  );
+
   it.each(['router', 'autoscaler'])(
     'the %s image starts, says in one line that no cluster is there, and ends with 1',
     (image) => {
