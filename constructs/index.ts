@@ -114,6 +114,7 @@ export type { RedisServer, RedisTls } from './platform/redis-server';
 export { Router, type RouterProps } from './platform/router';
 export type { RouterAccount } from './platform/router-accounts';
 export type { ApiKeyOptions, TokenOptions } from './platform/router-auth';
+export type { RouterGuardrail } from './platform/router-guardrail';
 export type { RouterReplication } from './platform/router-replication';
 export type { EngineTls, RouterTls } from './platform/router-tls';
 export { between, Replicas } from './replicas';

@@ -29,7 +29,7 @@ export function externalRedis(router: Router, root: IConstruct, objects: readonl
     });
 }
 
-/** Providers, the keys of who issues tokens, and the collector of traces. @param elsewhere where those are that are not in the cluster. */
+/** Providers, the keys of who issues tokens, the collector of traces, and the guardrail. @param elsewhere where those are that are not in the cluster. */
 export function outsideOf(
   router: Router,
   objects: readonly KubeObject[],
@@ -38,8 +38,8 @@ export function outsideOf(
   const providers = objects.flatMap((object) =>
     object.kind === 'ExternalModelProvider' ? [(object as ExternalModelProviderManifest).spec.baseURL] : [],
   );
-  const { auth, tracing } = router.config;
-  const urls = [...new Set([auth?.jwksUri ?? '', tracing.endpoint ?? '', ...providers])].sort();
+  const { auth, tracing, guardrail } = router.config;
+  const urls = [...new Set([auth?.jwksUri ?? '', tracing.endpoint ?? '', guardrail?.url ?? '', ...providers])].sort();
   return urls.flatMap((url) => {
     const host = url === '' ? undefined : hostPortOf(url);
     return host === undefined ? [] : [destinationOf(host, namespaceOf(router), objects, elsewhere)];

@@ -21,6 +21,7 @@ import { Redis } from './redis';
 import { type RedisServer, redisFiles, redisSection } from './redis-server';
 import { noteRouterAccount } from './router-accounts';
 import { type ApiKeyOptions, authAccess, authFiles, authSection, authWarnings, type TokenOptions } from './router-auth';
+import { guardrailFiles, guardrailSection, type RouterGuardrail } from './router-guardrail';
 import { createSiblingService, type RouterReplication, replicationFiles, replicationSection } from './router-replication';
 import { type EngineTls, type RouterTls, tlsFiles, tlsSections } from './router-tls';
 import { SecretAccess } from './secret-access';
@@ -63,6 +64,8 @@ export interface RouterProps {
   readonly tls?: RouterTls;
   /** Certificates for engines whose ModelServer says https. @default the public authorities, showing nothing */
   readonly engineTls?: EngineTls;
+  /** Asks a service of yours about prompts and answers. @default nobody is asked */
+  readonly guardrail?: RouterGuardrail;
   /** CPU request of one copy. @default '1' */
   readonly cpu?: string;
   /** Memory request and limit of one copy: the body budget, the prefix index, and connections. @default '2Gi' */
@@ -102,12 +105,13 @@ export class Router extends Construct {
     this.redis = props.redis;
     const namespace = Chart.of(this).namespace ?? 'default';
     const auth = authSection(props.config?.auth, props.jwt, props.apiKeys, namespace);
-    const { redis, replication } = props;
+    const { redis, replication, guardrail } = props;
     const config = {
       document: {
         ...props.config,
         ...auth,
         ...tlsSections(props.config, props.tls, props.engineTls),
+        ...(guardrail === undefined ? {} : guardrailSection(props.config, guardrail)),
         ...(redis === undefined ? {} : sharedSections(redis, props)),
         ...(replication === undefined ? {} : replicationSection(this, this.name, redis)),
       },
@@ -157,6 +161,7 @@ export class Router extends Construct {
         ...(redis === undefined ? [] : redisFiles(redis)),
         ...authFiles(props.jwt),
         ...tlsFiles(props.tls, props.engineTls),
+        ...(guardrail === undefined ? [] : guardrailFiles(guardrail)),
         ...(replication === undefined ? [] : [replicationFiles(replication)]),
       ],
       readiness: { path: '/readyz', port: probes },

@@ -117,6 +117,20 @@ export const ROUTER_ERRORS = {
     reason: 'route_not_found',
     remedy: 'send what a rule of the model’s route asks for',
   },
+  guardrail_refused: {
+    status: 400,
+    type: INVALID,
+    reason: 'guardrail',
+    wireCode: 'content_filter',
+    remedy: 'change what you ask for',
+  },
+  guardrail_unavailable: {
+    status: 503,
+    type: 'server_error',
+    reason: 'guardrail',
+    remedy: 'try again in a moment',
+    retryAfterSeconds: 1,
+  },
   backend_not_found: {
     status: 404,
     type: 'server_error',

@@ -22,6 +22,8 @@ export interface Stages {
     identity: Identity,
     reservations: Reservations,
   ): void | Promise<void>;
+  /** Asks a guardrail, where there is one for the request. */
+  guard(incoming: IncomingRequest, request: ReadRequest, identity: Identity): Promise<void> | undefined;
   /** At once where a pod has room and nobody waits for it. */
   choose(
     incoming: IncomingRequest,
@@ -52,6 +54,8 @@ export function createPipeline(stages: Stages): (incoming: IncomingRequest) => P
       const matched = stages.match(request, identity); // ModelRoute, rule, target
       const admitted = stages.admit(incoming, request, matched, identity, reservations); // readiness, permits, limits
       if (admitted instanceof Promise) await admitted;
+      const guarded = stages.guard(incoming, request, identity); // after limits, so that a flood does not reach the guardrail
+      if (guarded !== undefined) await guarded;
       const chosen = stages.choose(incoming, request, matched, identity, reservations); // waits for room; scores the live view
       const attempts = chosen instanceof Promise ? await chosen : chosen;
       await stages.relay(incoming, request, matched, attempts);

@@ -23,6 +23,7 @@ import { openReplication } from './cache/replication/open-replication';
 import { ConfigReload } from './config-reload';
 import { HandOffs } from './disaggregation/hand-offs';
 import { OnFlightCounters } from './endpoints/on-flight-counters';
+import { Guardrails } from './guardrail/guardrails';
 import { RouterTls } from './listener/router-tls';
 import { TlsServer } from './listener/tls-server';
 import { LiveConfig } from './live-config';
@@ -31,6 +32,7 @@ import { ConfigMetrics } from './observability/config-metrics';
 import { startDebugServer } from './observability/debug-server';
 import { DecisionRing } from './observability/decision-ring';
 import { Decisions } from './observability/decisions';
+import { GuardrailMetrics } from './observability/guardrail-metrics';
 import { KvBlockMetrics } from './observability/kv-block-metrics';
 import { LimitMetrics } from './observability/limit-metrics';
 import { closeReplaced, openOutputs } from './observability/outputs';
@@ -250,6 +252,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
   };
   const retryBudget = new RetryBudget(config.retry.budgetRatio);
   const quarantine = new Quarantine(clock, config.retry.quarantineMs);
+  const guardrails = new Guardrails({ config, metrics: new GuardrailMetrics(metrics.metrics), log });
   const relay = new Relay({
     clients,
     wheel,
@@ -259,6 +262,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     budget: retryBudget,
     quarantine,
     decisions,
+    guard: (incoming, request, onRefused) => guardrails.after(incoming, request, onRefused),
   });
   const shadows = new ShadowTraffic({
     clients,
@@ -341,6 +345,7 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
         ? limited.then(() => kvOwners?.prepare(request, matched))
         : kvOwners.prepare(request, matched);
     },
+    guard: (incoming, request, identity) => guardrails.before(incoming, request, identity),
     choose: (incoming, request, matched, identity, reservations) =>
       queue.enter({ incoming, request, matched, identity, reservations }),
     relay: (incoming, request, matched, attempts) => {
@@ -423,7 +428,14 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     relay.cutAll();
     shadows.cutAll();
     await Promise.all([closeServer(server, CLOSE_GRACE_MS), ...opened.map((each) => each.close())]);
-    await Promise.all([scheduling.close(), clients.close(), providers.close(), limits.close(), kvOwners?.close()]);
+    await Promise.all([
+      scheduling.close(),
+      clients.close(),
+      providers.close(),
+      limits.close(),
+      kvOwners?.close(),
+      guardrails.close(),
+    ]);
     redis.close();
     handOffs.close();
     wheel.close();

@@ -3,6 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import type { Finding } from '../errors';
 import { authFindings, authSchema } from './auth-config';
 import { disaggregationSchema } from './disaggregation-config';
+import { guardrailSchema } from './guardrail-config';
 import { parseDocument } from './parse-document';
 import { providersSchema } from './providers-config';
 import { queueConfigSchema, queueFindings } from './queue-config';
@@ -200,6 +201,7 @@ export const routerConfigSchema = object('Configuration of the router image.', {
   tls: Type.Optional(tlsSchema),
   engineTls: engineTlsSchema,
   providers: providersSchema,
+  guardrail: Type.Optional(guardrailSchema),
 });
 
 export type RouterConfig = Static<typeof routerConfigSchema>;

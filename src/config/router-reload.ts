@@ -28,6 +28,7 @@ const RELOADED: Readonly<Record<string, boolean>> = {
   tracing: true,
   drain: true,
   disaggregation: true,
+  guardrail: true,
   'rateLimit.cachedTokenWeight': true,
   'rateLimit.clients': true,
 };

@@ -13,6 +13,11 @@ export class EventStreamReader {
   private data: string[] = [];
   private dataBytes = 0;
 
+  /** Whether no event has begun without having ended. */
+  get isBetweenEvents(): boolean {
+    return this.held === undefined && this.data.length === 0;
+  }
+
   /** @returns the data of each event that ended in this chunk, in order. @throws RangeError when an event is too long to be held. */
   push(chunk: Buffer): readonly string[] {
     const bytes = this.held === undefined ? chunk : Buffer.concat([this.held, chunk]);

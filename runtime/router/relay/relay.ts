@@ -3,6 +3,7 @@ import { type Clock, sleep } from '../../lib/clock';
 import { MemberList } from '../../lib/member-list';
 import type { Random } from '../../lib/random';
 import { RouterError } from '../errors';
+import type { GuardedAnswer } from '../guardrail/guarded-answer';
 import type { Decision, DecisionResult } from '../observability/decision-ring';
 import type { Decisions } from '../observability/decisions';
 import type { AttemptSpan } from '../observability/request-spans';
@@ -12,7 +13,7 @@ import { RequestIds } from '../request/request-ids';
 import { upstreamBody } from '../request/upstream-body';
 import { upstreamHeaders } from '../request/upstream-headers';
 import type { AttemptSource, HeldAttempt, NoAttempt } from './attempt-source';
-import type { ClientAnswer } from './client-answer';
+import type { AnswerSink, ClientAnswer } from './client-answer';
 import type { DeadlineWheel } from './deadline-wheel';
 import type { EndpointClients, LeasedClient } from './endpoint-clients';
 import { translateEngineError } from './engine-error';
@@ -34,6 +35,8 @@ export interface RelayDependencies {
   readonly budget: RetryBudget;
   readonly quarantine: Quarantine;
   readonly decisions: Pick<Decisions, 'made'>;
+  /** What an answer goes through before the client gets it; undefined where it goes straight. @default all go straight */
+  readonly guard?: (incoming: IncomingRequest, request: ReadRequest, onRefused: () => void) => GuardedAnswer | undefined;
 }
 
 /** Longest `x-kvasir-decision` header. */
@@ -67,6 +70,8 @@ export class Relay {
     if (body !== undefined && quarantine.holds(body)) throw quarantined();
     budget.onRequest();
     const client = new ClientWatch(incoming.answer);
+    const guarded = this.deps.guard?.(incoming, request, () => client.current?.clientLeft());
+    const sink = guarded ?? answer;
     const total = this.deps.wheel.deadline(() => client.current?.giveUp('upstream_timeout', 'total deadline'));
     if (this.deps.config.deadlines.totalMs > 0)
       total.set(Math.max(1, this.deps.config.deadlines.totalMs - (clock.monotonic() - trace.startMs)));
@@ -85,8 +90,12 @@ export class Relay {
             throw quarantined();
           }
         }
-        const outcome = await this.attempt(held, held.call?.body ?? body!, client, { incoming, request, matched: target });
+        const outcome = await this.attempt(held, held.call?.body ?? body!, client, { incoming, request, matched: target, sink });
         held.held.release(settlement(outcome));
+        if (guarded !== undefined) {
+          if (outcome.kind === 'completed' || outcome.kind === 'lost') await guarded.settled();
+          if (guarded.refusal !== undefined) return refusedAnswer(guarded.refusal, outcome, incoming);
+        }
         switch (outcome.kind) {
           case 'completed':
             trace.status = trace.upstreamStatus ?? 200;
@@ -235,7 +244,7 @@ export class Relay {
         idleMs: config.deadlines.idleMs,
         streamIdleFloorMs: config.deadlines.streamIdleFloorMs,
       },
-      call?.answerTo(answer) ?? answer,
+      call?.answerTo(context.sink) ?? context.sink,
       wheel,
       leased.isReused,
       {
@@ -300,6 +309,8 @@ interface AttemptContext {
   readonly incoming: IncomingRequest;
   readonly request: ReadRequest;
   readonly matched: MatchedRequest;
+  /** Where the answer goes. */
+  readonly sink: AnswerSink;
   /** Where there are traces. */
   readonly span?: AttemptSpan;
 }
@@ -326,6 +337,16 @@ class ClientWatch {
     this.current = undefined;
     this.answer.watch(undefined);
   }
+}
+
+/** An answer that the guardrail refused. @throws RouterError where the client can still be told by a status. */
+function refusedAnswer(refusal: RouterError, outcome: ExchangeOutcome, { answer, trace }: IncomingRequest): void {
+  if ('usage' in outcome) trace.usage = outcome.usage;
+  if ('streamedEvents' in outcome) trace.streamedEvents = outcome.streamedEvents ?? 0;
+  if (!answer.isBegun) throw refusal;
+  trace.status = trace.upstreamStatus ?? 200;
+  trace.errorType = refusal.kind.reason;
+  trace.errorMessage = refusal.message;
 }
 
 function quarantined(): RouterError {

@@ -253,6 +253,14 @@ describe('flows through NetworkIsolation', () => {
       ],
     ],
     [
+      'a guardrail',
+      { router: { guardrail: { url: 'https://guard.example.com/check' } } },
+      [
+        ['guardrail', 'kvasir-router', 'internet', 443, YES],
+        ['guardrail', 'kvasir-autoscaler', 'internet', 443, NO],
+      ],
+    ],
+    [
       'an external Redis at an address',
       { router: { redis: Redis.external({ address: '10.9.0.5:6380', tls: true }) } },
       [

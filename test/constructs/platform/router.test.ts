@@ -170,6 +170,41 @@ describe('copies of a Router that decide as one', () => {
   });
 });
 
+describe('a Router with a guardrail', () => {
+  it('asks it with what lies in Secrets', () => {
+    const { document, objects, template, made } = routerOf({
+      guardrail: {
+        url: 'https://guard.safety.svc/check',
+        phases: ['after'],
+        models: ['chat'],
+        token: SecretRef.existing('guard', 'token'),
+        caCertificate: SecretRef.existing('guard-ca', 'bundle'),
+      },
+    });
+    expect(document).toEqual({
+      guardrail: {
+        url: 'https://guard.safety.svc/check',
+        phases: ['after'],
+        models: ['chat'],
+        tokenFile: '/etc/guardrail/token',
+        caFile: '/etc/guardrail/ca.crt',
+      },
+    });
+    expect(made.config.guardrail).toMatchObject({ onFailure: 'refuse', timeoutMs: 2_000, streamWindowCharacters: 400 });
+    expect(JSON.stringify(template.spec!.volumes)).toContain('{"key":"bundle","path":"ca.crt"}');
+    expect(objects.all.flatMap(coreObjectProblems)).toEqual([]);
+  });
+
+  it('names the field of a URL that is none', () => {
+    const app = new GitOpsApp({ outdir: '/nonexistent/never-written' });
+    new Router(new Chart(app, 'c', { namespace: 'system' }), 'r', { image: 'router:1.0', guardrail: { url: 'guard:8080' } });
+    expect(app.check().open.map(({ code, field }) => [code, field])).toContainEqual([
+      'config/invalid-value',
+      'config.guardrail.url',
+    ]);
+  });
+});
+
 describe('a Router with a certificate', () => {
   const tls = { certificate: 'router-tls', clientAuthorities: SecretRef.existing('clients', 'ca.crt') };
   const engineTls = {
