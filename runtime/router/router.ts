@@ -424,8 +424,8 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     stopFollowing();
     authentication.close();
     tls.close();
-    queue.cutAll();
-    relay.cutAll();
+    await queue.cutAll();
+    await relay.cutAll();
     shadows.cutAll();
     await Promise.all([closeServer(server, CLOSE_GRACE_MS), ...opened.map((each) => each.close())]);
     await Promise.all([
@@ -487,8 +487,8 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
         await sleep(clock, Math.min(config.drain.announceMs, deadlineMs));
         const closed = new Promise<void>((resolve) => server.close(() => resolve()));
         while (metrics.activeRequests.value > 0 && clock.monotonic() < until) await sleep(clock, DRAIN_POLL_MS);
-        queue.cutAll();
-        relay.cutAll();
+        await queue.cutAll();
+        await relay.cutAll();
         setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS).unref();
         server.closeIdleConnections();
         await closed;

@@ -1,5 +1,6 @@
 import type { RouterConfig } from '../../../src/config/router-config';
 import { type Clock, sleep } from '../../lib/clock';
+import { inTurns } from '../../lib/in-turns';
 import { MemberList } from '../../lib/member-list';
 import type { Random } from '../../lib/random';
 import { RouterError } from '../errors';
@@ -39,6 +40,8 @@ export interface RelayDependencies {
   readonly guard?: (incoming: IncomingRequest, request: ReadRequest, onRefused: () => void) => GuardedAnswer | undefined;
 }
 
+/** Exchanges that are cut in one turn: each takes about 0.3 ms, with its log line. */
+const CUT_IN_A_TURN = 8;
 /** Longest `x-kvasir-decision` header. */
 const DECISION_BYTES = 8 * 1024;
 
@@ -55,10 +58,12 @@ export class Relay {
     return this.running.size;
   }
 
-  /** Ends every exchange with an error that its client can see. */
-  cutAll(): void {
+  /** Ends every exchange with an error that its client can see, a few in a turn: what still runs to its end is not held up. */
+  async cutAll(): Promise<void> {
     this.isCut = true;
-    this.running.visitAll((exchange) => exchange.giveUp('shutting_down', 'the router is shutting down'));
+    const running: Underway[] = [];
+    this.running.visitAll((exchange) => running.push(exchange));
+    await inTurns(running, CUT_IN_A_TURN, (each) => each.giveUp('shutting_down', 'the router is shutting down'));
   }
 
   /** @throws RouterError when nothing reached the client and no further attempt helps. */

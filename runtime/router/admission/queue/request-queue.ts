@@ -1,6 +1,7 @@
 import type { TargetModel } from '../../../../src/api/model-route';
 import type { QueueConfig } from '../../../../src/config/queue-config';
 import type { Clock } from '../../../lib/clock';
+import { inTurns } from '../../../lib/in-turns';
 import type { Rooms } from '../../endpoints/pod-rooms';
 import { RouterError, type RouterErrorCode } from '../../errors';
 import type { QueueMetrics } from '../../observability/queue-metrics';
@@ -22,6 +23,9 @@ import { TenantPermits } from './tenant-permits';
 import { Turns } from './turns';
 import { Waiting } from './waiting';
 import { Waker } from './waker';
+
+/** Requests whose wait ends in one turn. */
+const CUT_IN_A_TURN = 32;
 
 export interface RequestQueueOptions {
   readonly config: QueueConfig;
@@ -134,9 +138,10 @@ export class RequestQueue {
   }
 
   /** Ends the wait of everybody with an error that the client sees. */
-  cutAll(): void {
-    for (const waiting of [...this.queue.all()])
-      this.end(waiting, new RouterError('shutting_down', 'the router is shutting down'));
+  async cutAll(): Promise<void> {
+    await inTurns([...this.queue.all()], CUT_IN_A_TURN, (waiting) =>
+      this.end(waiting, new RouterError('shutting_down', 'the router is shutting down')),
+    );
   }
 
   /** What waits, and why. */
