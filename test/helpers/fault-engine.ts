@@ -13,7 +13,7 @@ export class FaultEngine extends TestEngine {
   slowness = 1;
   private isSilent = false;
   private impostor: Server | undefined;
-  private readonly blackHole: { process?: ChildProcess; readonly sockets: Socket[] } = { sockets: [] };
+  private readonly blackHole: { process?: ChildProcess | undefined; readonly sockets: Socket[] } = { sockets: [] };
 
   constructor(private readonly index: number) {
     super((request, response) => this.serve(request, response));
@@ -77,6 +77,8 @@ export class FaultEngine extends TestEngine {
     // Two fill the queue of a listener that takes nobody from it; the system drops the packets of those that come then.
     for (let count = 0; count < 2; count++) {
       const socket = connect(port, '127.0.0.1');
+      // When the process that holds the port ends, its connections are reset.
+      socket.on('error', () => undefined);
       this.blackHole.sockets.push(socket);
       await new Promise((resolve) => socket.once('connect', resolve));
     }
@@ -86,7 +88,13 @@ export class FaultEngine extends TestEngine {
     const { impostor } = this;
     this.impostor = undefined;
     if (impostor !== undefined) await new Promise((resolve) => impostor.close(resolve));
-    this.blackHole.process?.kill('SIGKILL');
+    const { process: holder } = this.blackHole;
+    this.blackHole.process = undefined;
+    if (holder !== undefined) {
+      const gone = new Promise((resolve) => holder.once('exit', resolve));
+      holder.kill('SIGKILL');
+      await gone;
+    }
     for (const socket of this.blackHole.sockets.splice(0)) socket.destroy();
     await super.kill();
   }

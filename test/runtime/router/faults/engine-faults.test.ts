@@ -1,43 +1,9 @@
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { event, type FaultEngine, JSON_TYPE, streams } from '../../../helpers/fault-engine';
+import { answersErrorEvent, become, DEADLY, diesOfBody, refuses, sizedWrong } from '../../../helpers/engine-faults';
 import { verdictOf } from '../../../helpers/fault-invariants';
 import { askNumbered } from '../../../helpers/fault-load';
 import { FaultRig, type FaultRigOptions, wholeShare } from '../../../helpers/fault-rig';
-import { pod, type ReceivedRequest, until } from '../../../helpers/router-harness';
-
-type Answer = (engine: FaultEngine, request: ReceivedRequest, response: ServerResponse) => void;
-
-const error = (status: number) => JSON.stringify({ error: { message: `says ${status}`, type: 'X', param: null, code: status } });
-
-const refuses =
-  (status: number): Answer =>
-  (_engine, _request, response) =>
-    void response.writeHead(status, JSON_TYPE).end(error(status));
-
-const answersErrorEvent: Answer = (_engine, request, response) => {
-  if (!streams(request)) response.writeHead(500, JSON_TYPE).end(error(500));
-  else response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${event(JSON.parse(error(500)))}data: [DONE]\n\n`);
-};
-
-/** @param surplus bytes that the answer has more than its head says; negative: fewer. */
-const sizedWrong =
-  (surplus: number): Answer =>
-  (engine, request, response) => {
-    const body = streams(request)
-      ? `${event({ choices: [{ delta: { content: '' } }] })}${event({ choices: [] })}data: [DONE]\n\n`
-      : engine.document(request);
-    const type = streams(request) ? 'text/event-stream' : 'application/json';
-    const head = `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${body.length - surplus}\r\n\r\n`;
-    const { socket } = response;
-    socket?.write(head + body);
-    if (surplus < 0) socket?.end();
-  };
-
-/** Takes over how an engine answers. */
-function become(engine: FaultEngine, answer: Answer): void {
-  engine.answer = (request, response) => answer(engine, request, response);
-}
+import { pod, until } from '../../../helpers/router-harness';
 
 const rigs: FaultRig[] = [];
 
@@ -177,21 +143,18 @@ describe('under load, an engine', () => {
 
   it('that dies of a body takes one more with it at most, however often the body comes', async () => {
     const rig = await start();
-    const deadly = 1_000_001;
     let deaths = 0;
     for (const engine of rig.engines) {
-      engine.answer = (request, response) => {
-        if (!request.body.includes(`request ${deadly} `)) {
-          engine.serve(request, response);
-          return;
-        }
-        deaths += 1;
-        void engine.kill().then(() => setTimeout(() => void engine.start(engine.port), 100));
-      };
+      become(
+        engine,
+        diesOfBody(() => {
+          deaths += 1;
+        }),
+      );
     }
     await rig.served(60);
     const told = [];
-    for (let count = 0; count < 10; count++) told.push(await askNumbered({ port: rig.at.router.address.port }, deadly));
+    for (let count = 0; count < 10; count++) told.push(await askNumbered({ port: rig.at.router.address.port }, DEADLY));
     await rig.served(60);
     expect(wholeShare(await rig.finish())).toBeGreaterThan(0.8);
     expect(deaths).toBe(2);
