@@ -12,6 +12,7 @@ import { Room } from './limits/room';
 import { Memories } from './memories';
 import { CapacityBook } from './observe/capacity-book';
 import { CAPACITY_FAMILIES } from './observe/engine-window';
+import { FleetPageReader } from './observe/fleet-page-reader';
 import { foreignScalers } from './observe/foreign-scalers';
 import { HttpReader } from './observe/http-reader';
 import { PageArchive } from './observe/page-archive';
@@ -111,6 +112,7 @@ class Loop {
   private readonly http: HttpReader;
   private readonly prometheus: PrometheusAccess;
   private readonly archive: PageArchive;
+  private readonly reader = new FleetPageReader();
   private readonly memories = new Memories();
   private readonly claims: Claims;
   private readonly capacities = new CapacityBook();
@@ -165,7 +167,6 @@ class Loop {
     this.unwatch?.();
     await this.running;
     await this.looking;
-    await this.http.close();
     await this.prometheus.close();
     this.settleFirst();
   }
@@ -256,8 +257,9 @@ class Loop {
     this.starts.keepOnly(ids);
     this.reporter.keepOnly(new Set([...policies, ...unusable].map(({ id }) => id)));
 
-    const { http, archive } = this;
-    const pages = new PodPages({ clock, http, archive, families: familiesOf(policies) });
+    const { http, archive, reader } = this;
+    reader.want(familiesOf(policies));
+    const pages = new PodPages({ clock, http, archive, reader });
     const isViewStale = NEEDED.some((kind) => objects.freshness(kind).ageMs > 2 * config.syncPeriodMs);
     await round(policies, {
       view: {

@@ -1,34 +1,30 @@
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { type Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { request as requestTls } from 'node:https';
 import type { Clock } from '../../lib/clock';
-
-export type ReadText = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'failed'; readonly reason: string };
+import { PageBuffers } from './page-buffers';
+import { type Failed, PlainRead, type ReadText } from './plain-read';
 
 /** An answer with the time at which it was given. */
-export type ReadDated =
-  | { readonly kind: 'text'; readonly text: string; readonly dateMs?: number }
-  | Extract<ReadText, { kind: 'failed' }>;
+export type ReadDated = { readonly kind: 'text'; readonly text: string; readonly dateMs?: number } | Failed;
+
+/** What was made of a text, or why there was none. */
+export type Read<T> = { readonly kind: 'read'; readonly value: T } | Failed;
 
 export interface ReadOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Connections of the URL's protocol. @default one for each answer: a pod is asked so seldom that it would close an idle one */
+  /** Connections of the URL's protocol. @default one for each text: a pod is asked so seldom that it would close an idle one */
   readonly agent?: Agent;
 }
 
 /** A metrics page of a large engine is below 1 MiB; what is larger is none. */
-const MAX_LENGTH = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** However fast the clock runs, a real answer over a real socket gets this much real time. */
 const LEAST_REAL_MS = 250;
 
-/**
- * Reads texts over HTTP, a bounded number at a time, each within a deadline.
- *
- * With Node's own client, which reads all sockets into one buffer: thousands of pods are asked in a round, and clients that keep connections and
- * buffers for each of them need several times the memory.
- */
+/** Reads texts over HTTP, a bounded number at a time, each within a deadline. */
 export class HttpReader {
-  private readonly agent = new Agent();
+  private readonly buffers = new PageBuffers();
   private readonly waiting: (() => void)[] = [];
   private running = 0;
 
@@ -37,47 +33,66 @@ export class HttpReader {
     private readonly options: { readonly timeoutMs: number; readonly concurrency: number },
   ) {}
 
-  /** GETs `url`. Anything but a 2xx answer with a whole body in time has failed. */
-  async read(url: string): Promise<ReadText> {
-    const answer = await this.readDated(url);
-    return answer.kind === 'text' ? { kind: 'text', text: answer.text } : answer;
+  /**
+   * GETs `url`. Anything but a 2xx answer with a whole body in time has failed.
+   *
+   * @param parse gets the text in the turn in which it came, and nothing here keeps it: an object that is as old as the request would hold
+   *   it until the next collection of everything, and thousands of pages with it.
+   */
+  read<T>(url: string, parse: (text: string) => T): Promise<Read<T>> {
+    return this.inTurn<Read<T>>(url, (parsed, settle) => {
+      const told = (answer: ReadText): void =>
+        settle(answer.kind === 'failed' ? answer : { kind: 'read', value: parse(answer.text) });
+      return parsed.protocol === 'http:' ? new PlainRead(parsed, this.buffers, MAX_BYTES, told) : readWithNode(parsed, {}, told);
+    });
   }
 
-  /** As `read`, over connections and with headers of the caller's, and with the time by the clock of who answered. */
-  async readDated(url: string, options: ReadOptions = {}): Promise<ReadDated> {
+  /** GETs a text over connections and with headers of the caller's, and with the time by the clock of who answered. */
+  readDated(url: string, options: ReadOptions = {}): Promise<ReadDated> {
+    return this.inTurn<ReadDated>(url, (parsed, settle) => readWithNode(parsed, options, settle));
+  }
+
+  private async inTurn<T>(
+    url: string,
+    begin: (url: URL, settle: (answer: T | Failed) => void) => { destroy(): unknown },
+  ): Promise<T | Failed> {
+    if (!URL.canParse(url)) return { kind: 'failed', reason: 'is no URL' };
     if (this.running >= this.options.concurrency) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.running += 1;
     try {
-      return await this.readNow(url, options);
+      return await this.within((settle) => begin(new URL(url), settle));
     } finally {
       this.running -= 1;
       this.waiting.shift()?.();
     }
   }
 
-  async close(): Promise<void> {
-    this.agent.destroy();
-  }
-
-  private readNow(url: string, { headers = {}, agent }: ReadOptions): Promise<ReadDated> {
+  /** Gives up at the deadline. */
+  private within<T>(begin: (settle: (answer: T | Failed) => void) => { destroy(): unknown }): Promise<T | Failed> {
     const { timeoutMs } = this.options;
-    if (!URL.canParse(url)) return Promise.resolve({ kind: 'failed', reason: 'is no URL' });
     return new Promise((resolve) => {
-      const failed = (reason: string): void => settle({ kind: 'failed', reason });
-      const isTls = url.startsWith('https:');
-      const chosen = agent ?? (isTls ? undefined : this.agent);
-      const asked = (isTls ? requestTls : request)(url, { headers, ...(chosen && { agent: chosen }) });
-      const cancel = atDeadline(this.clock, timeoutMs, () => failed(`gave no answer within ${timeoutMs} ms`));
-      const settle = (answer: ReadDated): void => {
+      const cancel = atDeadline(this.clock, timeoutMs, () => {
+        asked.destroy();
+        resolve({ kind: 'failed', reason: `gave no answer within ${timeoutMs} ms` });
+      });
+      const asked = begin((answer) => {
         cancel();
         resolve(answer);
-        if (answer.kind === 'failed') asked.destroy();
-      };
-      asked.on('response', (answer) => readBody(answer, settle, failed));
-      asked.on('error', (error) => failed(reasonOf(error)));
-      asked.end();
+      });
     });
   }
+}
+
+function readWithNode(url: URL, { headers = {}, agent }: ReadOptions, settle: (answer: ReadDated) => void): ClientRequest {
+  const asked = (url.protocol === 'https:' ? requestTls : request)(url, { headers, ...(agent && { agent }) });
+  const failed = (reason: string): void => {
+    settle({ kind: 'failed', reason });
+    asked.destroy();
+  };
+  asked.on('response', (answer) => readBody(answer, settle, failed));
+  asked.on('error', (error) => failed(reasonOf(error)));
+  asked.end();
+  return asked;
 }
 
 function readBody(answer: IncomingMessage, settle: (answer: ReadDated) => void, failed: (reason: string) => void): void {
@@ -90,7 +105,7 @@ function readBody(answer: IncomingMessage, settle: (answer: ReadDated) => void, 
   answer.setEncoding('utf8');
   answer.on('data', (chunk: string) => {
     text += chunk;
-    if (text.length > MAX_LENGTH) failed(`answered more than ${MAX_LENGTH} characters`);
+    if (text.length > MAX_BYTES) failed(`answered more than ${MAX_BYTES} bytes`);
   });
   answer.on('error', (error) => failed(reasonOf(error)));
   answer.on('end', () => {

@@ -1,3 +1,5 @@
+import { LabelReader, NO_LABELS, type SeriesLabels, toNumber } from './series-labels';
+
 /** One labelled histogram: cumulative counts at each upper bound, the last bound being +Inf. */
 export interface Histogram {
   readonly bounds: readonly number[];
@@ -13,10 +15,10 @@ export type Family =
   | { readonly type: 'summary' };
 
 /** The families that somebody asked for, of one page. */
-export type MetricsPage = ReadonlyMap<string, Family>;
+export type MetricsPage = Pick<ReadonlyMap<string, Family>, 'get' | 'has'>;
 
 /** As `MetricsPageReader.read`, for a single page. */
-export function parseMetricsPage(text: string, wanted: ReadonlySet<string>): MetricsPage {
+export function parseMetricsPage(text: string, wanted: ReadonlySet<string>): ReadonlyMap<string, Family> {
   return new MetricsPageReader(wanted).read(text);
 }
 
@@ -36,14 +38,6 @@ interface Place {
   readonly part: Part;
 }
 
-/** Labels as a page writes them, read once. */
-interface Labels {
-  /** The same for the same labels in any order. */
-  readonly key: string;
-  readonly keyWithoutLe: string;
-  readonly le: number | undefined;
-}
-
 /** What was found of one family so far. */
 interface Samples {
   own?: Map<string, number>;
@@ -61,9 +55,10 @@ const OPEN_BRACE = '{'.charCodeAt(0);
  */
 export class MetricsPageReader {
   private readonly places = new Map<string, readonly Place[]>();
-  /** The start of a wanted line: of a TYPE comment with name and type, or of a sample with its name. */
-  private readonly wantedLine: RegExp;
-  private readonly labels = new Map<string, Labels>();
+  /** The start of a wanted line: of a TYPE comment with name and type, or of a sample with its name; after a line, or first of all. */
+  private readonly nextLine: RegExp;
+  private readonly firstLine: RegExp;
+  private readonly labels = new LabelReader();
   private readonly bounds = new Map<string, readonly number[]>();
 
   /** @param wanted names of families. */
@@ -76,23 +71,24 @@ export class MetricsPageReader {
       for (const [suffix, part] of SUFFIXES) this.place(family + suffix, { family, part });
     }
     const type = `#[ \\t]+TYPE[ \\t]+(${anyOf(typed)})[ \\t]+(\\S+)`;
-    this.wantedLine = new RegExp(`\\n(?:${type}|(${anyOf(this.places.keys())})(?=[{ \\t]))`, 'g');
+    const line = `(?:${type}|(${anyOf(this.places.keys())})(?=[{ \\t]))`;
+    this.nextLine = new RegExp(`\\n${line}`, 'g');
+    this.firstLine = new RegExp(line, 'y');
   }
 
   /** Lines that are no samples are passed over, as Prometheus' own comments are. A wanted family without samples is not on the page. */
-  read(page: string): MetricsPage {
+  read(text: string): ReadonlyMap<string, Family> {
     const types = new Map<string, string>();
     const found = new Map<string, Samples>();
-    const text = `\n${page}`;
-    this.wantedLine.lastIndex = 0;
-    for (let match = this.wantedLine.exec(text); match !== null; match = this.wantedLine.exec(text)) {
-      const [, typed, type, sample] = match;
-      const at = this.wantedLine.lastIndex;
+    let match = matchAt(this.firstLine, text, 0) ?? matchAt(this.nextLine, text, 0);
+    while (match !== null) {
+      const [line, typed, type, sample] = match;
+      const at = match.index + line.length;
       const feed = text.indexOf('\n', at);
       const end = feed < 0 ? text.length : feed;
       if (sample !== undefined) this.readSample(text, at, end, this.places.get(sample)!, found);
       else types.set(typed!, type!);
-      this.wantedLine.lastIndex = end;
+      match = matchAt(this.nextLine, text, end);
     }
     return this.families(found, types);
   }
@@ -103,19 +99,13 @@ export class MetricsPageReader {
 
   /** @param at end of the sample's name. */
   private readSample(text: string, at: number, end: number, places: readonly Place[], found: Map<string, Samples>): void {
-    let labels: Labels | undefined = NO_LABELS;
+    let labels = NO_LABELS;
     let valueAt = at;
     if (text.charCodeAt(at) === OPEN_BRACE) {
-      // Braces in values are rare: labels that end at the first one are mostly known.
-      const close = text.indexOf('}', at);
-      labels = close < 0 ? undefined : this.labels.get(text.slice(at + 1, close));
-      valueAt = close + 1;
-      if (labels === undefined) {
-        const read = this.readLabels(text.slice(at, end));
-        if (read === undefined) return;
-        labels = read.labels;
-        valueAt = at + read.length;
-      }
+      const read = this.labels.read(text, at, end);
+      if (read === undefined) return;
+      labels = read.labels;
+      valueAt = read.next;
     }
     const value = toNumber(text.slice(valueAt, end));
     if (value === undefined) return;
@@ -129,28 +119,7 @@ export class MetricsPageReader {
     }
   }
 
-  /** @param line from the opening brace on. @returns also how long the labels are with both braces; undefined where they are not closed. */
-  private readLabels(line: string): { readonly labels: Labels; readonly length: number } | undefined {
-    const pairs: [string, string][] = [];
-    let at = 0;
-    LABEL.lastIndex = 1;
-    for (let match = LABEL.exec(line); match !== null; match = LABEL.exec(line)) {
-      pairs.push([match[1]!, match[2]!]);
-      at = LABEL.lastIndex - 1;
-    }
-    const close = line.indexOf('}', at);
-    if (close < 0) return undefined;
-    const le = pairs.find(([label]) => label === 'le')?.[1];
-    const labels = {
-      key: labelKey(pairs),
-      keyWithoutLe: labelKey(pairs.filter(([label]) => label !== 'le')),
-      le: le === undefined ? undefined : toNumber(le),
-    };
-    this.labels.set(copyOf(line.slice(1, close)), labels);
-    return { labels, length: close + 1 };
-  }
-
-  private families(found: ReadonlyMap<string, Samples>, types: ReadonlyMap<string, string>): MetricsPage {
+  private families(found: ReadonlyMap<string, Samples>, types: ReadonlyMap<string, string>): ReadonlyMap<string, Family> {
     const page = new Map<string, Family>();
     for (const [name, samples] of found) {
       const type = typeOf(name, types);
@@ -183,9 +152,12 @@ export class MetricsPageReader {
   }
 }
 
-const NO_LABELS: Labels = { key: '[]', keyWithoutLe: '[]', le: undefined };
+function matchAt(expression: RegExp, text: string, at: number): RegExpExecArray | null {
+  expression.lastIndex = at;
+  return expression.exec(text);
+}
 
-function addSample(samples: Samples, part: Part, { key, keyWithoutLe, le }: Labels, value: number): void {
+function addSample(samples: Samples, part: Part, { key, keyWithoutLe, le }: SeriesLabels, value: number): void {
   switch (part) {
     case 'own':
       samples.own ??= new Map();
@@ -234,35 +206,4 @@ function inOrder(found: { readonly bounds: number[]; readonly counts: number[] }
   if (bounds.every((bound, i) => i === 0 || bounds[i - 1]! <= bound)) return found;
   const order = bounds.map((_, i) => i).sort((a, b) => bounds[a]! - bounds[b]!);
   return { bounds: order.map((i) => bounds[i]!), counts: order.map((i) => counts[i]!) };
-}
-
-function labelKey(labels: readonly (readonly [string, string])[]): string {
-  return JSON.stringify([...labels].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** The same text, which is no part of a longer one: a part keeps the whole alive. */
-function copyOf(text: string): string {
-  return Buffer.from(text).toString();
-}
-
-const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*,?/y;
-
-/** @param text a number, which a timestamp may follow. */
-function toNumber(text: string): number | undefined {
-  const value = Number(text);
-  if (!Number.isNaN(value)) return text.trim() === '' ? undefined : value;
-  const word = text.trim().split(/\s+/, 1)[0]!;
-  switch (word.toLowerCase()) {
-    case '+inf':
-    case 'inf':
-      return Number.POSITIVE_INFINITY;
-    case '-inf':
-      return Number.NEGATIVE_INFINITY;
-    case 'nan':
-      return Number.NaN;
-    default: {
-      const first = Number(word);
-      return Number.isNaN(first) ? undefined : first;
-    }
-  }
 }

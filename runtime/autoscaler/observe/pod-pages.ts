@@ -1,8 +1,9 @@
 import type { Pod } from '../../../src/api/pod';
 import { authority, podAddress } from '../../../src/expand/pod-address';
 import type { Clock } from '../../lib/clock';
+import type { FleetPageReader } from './fleet-page-reader';
 import type { HttpReader } from './http-reader';
-import { type MetricsPage, MetricsPageReader } from './metrics-page';
+import type { MetricsPage } from './metrics-page';
 import type { PageArchive, Past } from './page-archive';
 
 /** One pod's page in one round. */
@@ -13,19 +14,16 @@ export type PodPage =
 /** The pages of one round: each pod is asked once, however many policies read it. */
 export class PodPages {
   private readonly asked = new Map<string, Promise<PodPage>>();
-  private readonly reader: MetricsPageReader;
 
   constructor(
     private readonly parts: {
       readonly clock: Clock;
       readonly http: HttpReader;
       readonly archive: PageArchive;
-      /** Families that any policy reads. */
-      readonly families: ReadonlySet<string>;
+      /** Wants the families that any policy reads. */
+      readonly reader: FleetPageReader;
     },
-  ) {
-    this.reader = new MetricsPageReader(parts.families);
-  }
+  ) {}
 
   read(pod: Pod, port: number, uri: string): Promise<PodPage> {
     const key = `${pod.metadata.namespace ?? 'default'}/${pod.metadata.name}#${pod.metadata.uid ?? ''}:${port}${uri}`;
@@ -49,14 +47,14 @@ export class PodPages {
   }
 
   private async ask(key: string, pod: Pod, port: number, uri: string): Promise<PodPage> {
-    const { clock, http, archive } = this.parts;
+    const { clock, http, archive, reader } = this.parts;
     const address = podAddress(pod, port);
     if (address === undefined) return { kind: 'unreachable', reason: `pod ${pod.metadata.name} has no address` };
-    const answer = await http.read(`http://${authority(address)}${uri}`);
+    const answer = await http.read(`http://${authority(address)}${uri}`, (text) => reader.read(text));
     if (answer.kind === 'failed') {
       return { kind: 'unreachable', reason: `http://${authority(address)}${uri} of pod ${pod.metadata.name} ${answer.reason}` };
     }
-    const snapshot = { atMs: clock.monotonic(), page: this.reader.read(answer.text) };
+    const snapshot = { atMs: clock.monotonic(), page: answer.value };
     return { kind: 'page', ...snapshot, past: archive.file(key, incarnationOf(pod), snapshot) };
   }
 }

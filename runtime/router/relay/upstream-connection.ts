@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { authority } from '../../../src/expand/pod-address';
+import { type AnswerEvents, AnswerParser } from '../../lib/answer-parser';
 import { atEndOfTurn, type HeldWrite } from '../../lib/end-of-turn';
 import type { AttemptEndpoint } from '../scheduling/attempts';
-import { type AnswerEvents, AnswerParser } from './answer-parser';
 
 /**
  * Why a request ended without an answer. `destroyed`: the router gave its connection up; `untrusted`: one side refused the other's

@@ -5,7 +5,8 @@ import { decide } from '../../../autoscaler/decide/decide';
 import type { Memory } from '../../../autoscaler/decide/decision';
 import { CapacityBook } from '../../../autoscaler/observe/capacity-book';
 import { CAPACITY_FAMILIES } from '../../../autoscaler/observe/engine-window';
-import { HttpReader, type ReadDated } from '../../../autoscaler/observe/http-reader';
+import { FleetPageReader } from '../../../autoscaler/observe/fleet-page-reader';
+import { HttpReader, type Read } from '../../../autoscaler/observe/http-reader';
 import { observe } from '../../../autoscaler/observe/observe';
 import { PageArchive } from '../../../autoscaler/observe/page-archive';
 import { PodPages } from '../../../autoscaler/observe/pod-pages';
@@ -43,6 +44,7 @@ export class ByPolicy implements Strategy {
   private readonly policy: Policy;
   private readonly http: VirtualPages;
   private readonly archive = new PageArchive(METRIC_WINDOW_MS);
+  private readonly reader = new FleetPageReader();
   private readonly capacities = new CapacityBook();
   private readonly starts = new StartBook();
   private readonly wakes: WakeWatch;
@@ -56,13 +58,14 @@ export class ByPolicy implements Strategy {
   ) {
     this.policy = policyOf(pools, options);
     this.http = new VirtualPages(clock);
+    this.reader.want(FAMILIES);
     this.wakes = new WakeWatch(clock, { list: () => [], read: async () => ({ kind: 'gone' }), changed: () => () => undefined });
   }
 
   async round({ fleet, pages: loadPages, nowMs }: StrategyView): Promise<readonly number[]> {
-    const { policy, http, archive, clock } = this;
+    const { policy, http, archive, clock, reader } = this;
     http.pages = new Map(fleet.pods.map((pod) => [pod.object.status!.podIP!, loadPages.of(pod, POD_AGE)]));
-    const pages = new PodPages({ clock, http, archive, families: FAMILIES });
+    const pages = new PodPages({ clock, http, archive, reader });
     const replicas = fleet.replicas();
     const observed = await observe(policy, {
       atMs: nowMs,
@@ -115,9 +118,9 @@ class VirtualPages extends HttpReader {
     super(clock, { timeoutMs: 1, concurrency: 1 });
   }
 
-  override async readDated(url: string): Promise<ReadDated> {
+  override async read<T>(url: string, parse: (text: string) => T): Promise<Read<T>> {
     const text = this.pages.get(new URL(url).hostname);
-    return text === undefined ? { kind: 'failed', reason: 'was not scraped yet' } : { kind: 'text', text };
+    return text === undefined ? { kind: 'failed', reason: 'was not scraped yet' } : { kind: 'read', value: parse(text) };
   }
 }
 

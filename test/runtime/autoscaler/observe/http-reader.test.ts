@@ -4,10 +4,8 @@ import { HttpReader } from '../../../../runtime/autoscaler/observe/http-reader';
 import { wallClock } from '../../../../runtime/lib/wall-clock';
 
 const servers: Server[] = [];
-const readers: HttpReader[] = [];
 
 afterEach(async () => {
-  await Promise.all(readers.splice(0).map((reader) => reader.close()));
   for (const server of servers.splice(0)) {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -22,28 +20,65 @@ async function serve(listener: RequestListener): Promise<string> {
 }
 
 function reader(options: { timeoutMs?: number; concurrency?: number; speed?: number } = {}): HttpReader {
-  const made = new HttpReader(wallClock(options.speed), { timeoutMs: 3000, concurrency: 8, ...options });
-  readers.push(made);
-  return made;
+  return new HttpReader(wallClock(options.speed), { timeoutMs: 3000, concurrency: 8, ...options });
 }
 
 describe('reading a page', () => {
   it('gives the text of a 2xx answer', async () => {
     const url = await serve((_request, response) => response.end('load 1\n'));
-    expect(await reader().read(url)).toEqual({ kind: 'text', text: 'load 1\n' });
+    expect(await reader().read(url, (text) => text)).toEqual({ kind: 'read', value: 'load 1\n' });
+  });
+
+  it('puts a page together that comes in pieces, by length, in chunks, or until the end of the connection', async () => {
+    const page = `load{model="é漢"} ${'1'.repeat(300_000)}\n`;
+    const bytes = Buffer.from(page);
+    const half = bytes.indexOf('é') + 1;
+    const sent: RequestListener = (_request, response) => {
+      response.write(bytes.subarray(0, half));
+      setTimeout(() => response.end(bytes.subarray(half)), 5);
+    };
+    const one = reader();
+    const urls = [
+      await serve(sent),
+      await serve((request, response) => {
+        response.setHeader('content-length', bytes.length);
+        sent(request, response);
+      }),
+      await serve((_request, { socket }) => {
+        socket!.write('HTTP/1.0 200 OK\r\n\r\n');
+        socket!.end(bytes);
+      }),
+    ];
+    for (const url of [...urls, ...urls]) expect(await one.read(url, (text) => text)).toEqual({ kind: 'read', value: page });
+  });
+
+  it.each([
+    ['speaks no HTTP', 'SSH-2.0-x\r\n\r\n', /^answered what is no HTTP: /],
+    [
+      'ends before its page is whole',
+      'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nload',
+      /^answered what is no HTTP: the connection was closed/,
+    ],
+    ['sends more than a page can be', `HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(2 ** 24 + 1)}`, /^answered more than 16777216 bytes$/],
+  ])('tells of a server that %s', async (_what, bytes, reason) => {
+    const url = await serve((_request, { socket }) => socket!.end(bytes));
+    expect(await reader().read(url, (text) => text)).toEqual({ kind: 'failed', reason: expect.stringMatching(reason) });
   });
 
   it('tells the status of any other answer', async () => {
     const url = await serve((_request, response) => response.writeHead(503).end('no'));
-    expect(await reader().read(url)).toEqual({ kind: 'failed', reason: 'answered 503' });
+    expect(await reader().read(url, (text) => text)).toEqual({ kind: 'failed', reason: 'answered 503' });
   });
 
   it('tells that nobody listens', async () => {
-    expect(await reader().read('http://127.0.0.1:1/metrics')).toEqual({ kind: 'failed', reason: 'failed (ECONNREFUSED)' });
+    expect(await reader().read('http://127.0.0.1:1/metrics', (text) => text)).toEqual({
+      kind: 'failed',
+      reason: 'failed (ECONNREFUSED)',
+    });
   });
 
   it('tells of an address that is none, and rejects nothing', async () => {
-    expect(await reader().read('http://')).toEqual({ kind: 'failed', reason: 'is no URL' });
+    expect(await reader().read('http://', (text) => text)).toEqual({ kind: 'failed', reason: 'is no URL' });
   });
 
   it.each([
@@ -52,16 +87,19 @@ describe('reading a page', () => {
   ])('waits no longer than the timeout for %s', async (_, listener) => {
     const url = await serve(listener);
     const startedAt = performance.now();
-    expect(await reader({ timeoutMs: 300 }).read(url)).toEqual({ kind: 'failed', reason: 'gave no answer within 300 ms' });
+    expect(await reader({ timeoutMs: 300 }).read(url, (text) => text)).toEqual({
+      kind: 'failed',
+      reason: 'gave no answer within 300 ms',
+    });
     expect(performance.now() - startedAt).toBeLessThan(1500);
   });
 
   it('leaves a real answer 250 real milliseconds, however fast the clock runs', async () => {
     const url = await serve((_request, response) => setTimeout(() => response.end('late'), 100));
-    expect(await reader({ timeoutMs: 3000, speed: 1000 }).read(url)).toEqual({ kind: 'text', text: 'late' });
+    expect(await reader({ timeoutMs: 3000, speed: 1000 }).read(url, (text) => text)).toEqual({ kind: 'read', value: 'late' });
     const never = await serve(() => {});
     const startedAt = performance.now();
-    expect(await reader({ timeoutMs: 3000, speed: 1000 }).read(never)).toMatchObject({ kind: 'failed' });
+    expect(await reader({ timeoutMs: 3000, speed: 1000 }).read(never, (text) => text)).toMatchObject({ kind: 'failed' });
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(240);
     expect(performance.now() - startedAt).toBeLessThan(1500);
   });
@@ -77,8 +115,8 @@ describe('reading a page', () => {
       }, 5);
     });
     const one = reader({ concurrency: 2 });
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => one.read(`${url}?${i}`)));
-    expect(answers.every(({ kind }) => kind === 'text')).toBe(true);
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => one.read(`${url}?${i}`, (text) => text)));
+    expect(answers.every(({ kind }) => kind === 'read')).toBe(true);
     expect(most).toBeLessThanOrEqual(2);
   });
 });

@@ -40,7 +40,6 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await http.close();
   target.closeAllConnections();
   await new Promise((resolve) => target.close(resolve));
 });

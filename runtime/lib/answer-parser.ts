@@ -1,10 +1,10 @@
-import { FieldNames, isHeadText } from '../../lib/field-names';
+import { FieldNames, isHeadText } from './field-names';
 
-/** Told what an engine's answer consists of, in order. After `onEnd` or `onMalformed` nothing follows but `onSurplus`. */
+/** Told what a server's answer consists of, in order. After `onEnd` or `onMalformed` nothing follows but `onSurplus`. */
 export interface AnswerEvents {
   /** @param headers name in lower case, value, name, value; each byte of a value is one character. Interim (1xx) heads are not told. */
   onHead(status: number, headers: readonly string[]): void;
-  /** @param bytes the receiver's own. */
+  /** @param bytes the receiver's own, or good only until it returns: as the parser was made. */
   onBody(bytes: Buffer): void;
   /** The answer is whole. @param isReusable whether another may follow on this connection. */
   onEnd(isReusable: boolean): void;
@@ -25,7 +25,7 @@ const LINE_END = Buffer.from('\r\n');
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?:[ \r]|$)/;
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
 
-/** As engines spell them. */
+/** As servers spell them. */
 const NAMES = new FieldNames();
 
 /**
@@ -42,7 +42,11 @@ export class AnswerParser {
   /** Counts answers, so that bytes after the end of one never begin the next. */
   private answer = 0;
 
-  constructor(private readonly events: AnswerEvents) {}
+  /** @param copies whether bodies are given as copies; else as parts of what is pushed. @default true */
+  constructor(
+    private readonly events: AnswerEvents,
+    private readonly copies = true,
+  ) {}
 
   /** Forgets the last answer. */
   reset(): void {
@@ -73,7 +77,7 @@ export class AnswerParser {
     if (at < bytes.length) this.events.onSurplus();
   }
 
-  /** The engine closed the connection. */
+  /** The server closed the connection. */
   close(): void {
     if (this.state === 'until-close') this.end(false);
     else if (this.state !== 'over') this.malformed('the connection was closed before the answer was whole');
@@ -85,7 +89,7 @@ export class AnswerParser {
       case 'head':
         return this.readHead(bytes, at);
       case 'until-close':
-        this.events.onBody(copied(bytes, at, bytes.length));
+        this.tellBody(bytes, at, bytes.length);
         return bytes.length;
       case 'sized':
       case 'chunk':
@@ -164,12 +168,16 @@ export class AnswerParser {
     const isWhole = this.left === 0;
     const isSized = this.state === 'sized';
     if (isWhole && !isSized) this.state = 'chunk-end';
-    this.events.onBody(copied(bytes, at, at + take));
+    this.tellBody(bytes, at, at + take);
     if (!isWhole || !isSized) return at + take;
     // Nobody asked for what follows, so the length is wrong and what it measures is a part.
     if (at + take < bytes.length) return this.malformed('bytes after the end of an answer');
     this.end(this.keepsAlive);
     return at + take;
+  }
+
+  private tellBody(bytes: Buffer, start: number, end: number): void {
+    this.events.onBody(this.copies ? copied(bytes, start, end) : bytes.subarray(start, end));
   }
 
   private readChunkSize(bytes: Buffer, at: number): number {
@@ -183,7 +191,7 @@ export class AnswerParser {
     return end + 2;
   }
 
-  /** Trailers say nothing that the router passes on. */
+  /** Trailers say nothing that anybody here reads. */
   private readTrailer(bytes: Buffer, at: number): number {
     const end = bytes.indexOf(LINE_END, at);
     const length = (end === -1 ? bytes.length : end) - at;

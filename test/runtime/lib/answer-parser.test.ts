@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type AnswerEvents, AnswerParser } from '../../../../runtime/router/relay/answer-parser';
+import { type AnswerEvents, AnswerParser } from '../../../runtime/lib/answer-parser';
 
 interface Told {
   readonly status?: number;
