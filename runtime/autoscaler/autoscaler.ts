@@ -18,7 +18,7 @@ import { HttpReader } from './observe/http-reader';
 import { PageArchive } from './observe/page-archive';
 import { PodPages } from './observe/pod-pages';
 import { PrometheusAccess } from './observe/prometheus-access';
-import { IDLE_FAMILIES } from './observe/rest';
+import { IDLE_FAMILIES, ROUTER_REQUESTS } from './observe/rest';
 import { ROUTER_FAMILIES } from './observe/router-signals';
 import { StartBook } from './observe/start-book';
 import { WakeWatch } from './observe/wake-watch';
@@ -44,6 +44,8 @@ export interface AutoscalerOptions {
   readonly metricsListen?: ListenAddress;
   /** Where explanations are served. @default nowhere */
   readonly debugListen?: ListenAddress;
+  /** Metrics of the only router there is. @default the pods that the configuration's `routerApp` names */
+  readonly router?: ListenAddress;
   /** Whether `/metrics` also tells Node's own figures. @default false */
   readonly processMetrics?: boolean;
   /** Called once per policy and round. */
@@ -273,7 +275,11 @@ class Loop {
         http,
         prometheus: this.prometheus,
         pages,
-        routers: { app: config.routerApp, port: config.routerMetricsPort },
+        routers: {
+          app: config.routerApp,
+          port: config.routerMetricsPort,
+          ...(this.options.router && { own: this.options.router }),
+        },
         capacities: this.capacities,
         starts: this.starts,
         percentile: config.histogramPercentile,
@@ -303,6 +309,7 @@ function familiesOf(policies: readonly Policy[]): ReadonlySet<string> {
     // Any target may have pods to drain.
     ...IDLE_FAMILIES,
     ...(queries.some(({ source }) => source.kind === 'router') ? ROUTER_FAMILIES : []),
+    ...(policies.some(({ mayRest }) => mayRest) ? [ROUTER_REQUESTS] : []),
     ...(policies.some(learnsCapacity) ? CAPACITY_FAMILIES : []),
   ]);
 }

@@ -125,7 +125,7 @@ export class AutoscalerRig {
   }
 }
 
-export function homogeneousSpec(target: string, port: number): object {
+export function homogeneousSpec(target: string, port: number) {
   return {
     metrics: [{ name: 'running', targetValue: 10 }],
     homogeneousTarget: {

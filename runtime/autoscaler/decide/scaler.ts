@@ -2,7 +2,7 @@ import type { Demand, MetricVerdict, Recommendation } from './algorithm';
 import { correct, horizonMs, type Limit, type Mode } from './behavior';
 import type { UnitDecision } from './decision';
 import { type History, remember } from './history';
-import { type Bounds, clamp } from './rules';
+import { clamp } from './rules';
 import type { PolicySpec } from './spec';
 import { steadyDemand } from './steady-demand';
 
@@ -42,7 +42,7 @@ export function decideCount(
   const momentary = algorithm.recommend(demand);
   const sudden = momentary.kind === 'metrics' ? momentary.replicas : recommended;
   const correction = correct(behavior, { current, recommended, sudden, bounds }, history, round.atMs, algorithm.isSurge);
-  const limits = [...limitsOf(recommendation, bounds), ...correction.limits];
+  const limits = [...limitsOf(recommendation, demand), ...correction.limits];
   let { replicas } = correction;
   // At once: neither a stabilization window nor a rate holds up requests that wait for the first replica.
   if (demand.rest?.wake === 'wanted' && replicas < 1 && bounds.max >= 1) {
@@ -80,10 +80,14 @@ export function unitDecision(name: string, current: number, count: Count): UnitD
 }
 
 /** What stands between the greatest demand of any metric and the recommendation. */
-function limitsOf(recommendation: Extract<Recommendation, { replicas: number }>, bounds: Bounds): readonly Limit[] {
+function limitsOf(
+  recommendation: Extract<Recommendation, { replicas: number }>,
+  { bounds, rest }: Pick<Demand, 'bounds' | 'rest'>,
+): readonly Limit[] {
   const { replicas: to, verdicts } = recommendation;
   const from = Math.max(...verdicts.flatMap((verdict) => verdict.replicas ?? []));
   if (recommendation.kind !== 'metrics' || from === to) return [];
   if (clamp(from, bounds) === to) return [{ rule: 'bounds', from, to }];
-  return [{ rule: recommendation.keptBy ?? 'missing-metric', from, to }];
+  const rule = recommendation.keptBy ?? 'missing-metric';
+  return [{ rule, from, to, ...(rule === 'busy' && { by: rest?.busy ?? '' }) }];
 }

@@ -1,6 +1,7 @@
 import type { Pod } from '../../../src/api/pod';
 import { authority, podAddress } from '../../../src/expand/pod-address';
 import type { Clock } from '../../lib/clock';
+import type { ListenAddress } from '../../lib/http-listen';
 import type { FleetPageReader } from './fleet-page-reader';
 import type { HttpReader } from './http-reader';
 import type { MetricsPage } from './metrics-page';
@@ -26,13 +27,18 @@ export class PodPages {
   ) {}
 
   read(pod: Pod, port: number, uri: string): Promise<PodPage> {
-    const key = `${pod.metadata.namespace ?? 'default'}/${pod.metadata.name}#${pod.metadata.uid ?? ''}:${port}${uri}`;
-    let page = this.asked.get(key);
-    if (page === undefined) {
-      page = this.ask(key, pod, port, uri);
-      this.asked.set(key, page);
-    }
-    return page;
+    const { name, namespace = 'default', uid = '' } = pod.metadata;
+    return this.once(`${namespace}/${name}#${uid}:${port}${uri}`, async (key) => {
+      const address = podAddress(pod, port);
+      if (address === undefined) return { kind: 'unreachable', reason: `pod ${name} has no address` };
+      return this.ask(key, `http://${authority(address)}${uri}`, `of pod ${name} `, incarnationOf(pod));
+    });
+  }
+
+  /** The page of something that is no pod. */
+  readAt(address: ListenAddress, uri: string): Promise<PodPage> {
+    const url = `http://${authority(address)}${uri}`;
+    return this.once(url, () => this.ask(url, url, '', ''));
   }
 
   /** Ends the round: the archive forgets pods that were not asked. */
@@ -46,16 +52,22 @@ export class PodPages {
     return { asked: pages.length, failed: pages.filter(({ kind }) => kind === 'unreachable').length };
   }
 
-  private async ask(key: string, pod: Pod, port: number, uri: string): Promise<PodPage> {
-    const { clock, http, archive, reader } = this.parts;
-    const address = podAddress(pod, port);
-    if (address === undefined) return { kind: 'unreachable', reason: `pod ${pod.metadata.name} has no address` };
-    const answer = await http.read(`http://${authority(address)}${uri}`, (text) => reader.read(text));
-    if (answer.kind === 'failed') {
-      return { kind: 'unreachable', reason: `http://${authority(address)}${uri} of pod ${pod.metadata.name} ${answer.reason}` };
+  private once(key: string, ask: (key: string) => Promise<PodPage>): Promise<PodPage> {
+    let page = this.asked.get(key);
+    if (page === undefined) {
+      page = ask(key);
+      this.asked.set(key, page);
     }
+    return page;
+  }
+
+  /** @param whose for people, with a space behind it. */
+  private async ask(key: string, url: string, whose: string, incarnation: string): Promise<PodPage> {
+    const { clock, http, archive, reader } = this.parts;
+    const answer = await http.read(url, (text) => reader.read(text));
+    if (answer.kind === 'failed') return { kind: 'unreachable', reason: `${url} ${whose}${answer.reason}` };
     const snapshot = { atMs: clock.monotonic(), page: answer.value };
-    return { kind: 'page', ...snapshot, past: archive.file(key, incarnationOf(pod), snapshot) };
+    return { kind: 'page', ...snapshot, past: archive.file(key, incarnation, snapshot) };
   }
 }
 

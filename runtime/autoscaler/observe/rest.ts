@@ -8,6 +8,7 @@ import type { Workloads } from '../../cluster/workloads';
 import type { Rest } from '../decide/observation';
 import type { PolicyUnit } from '../policy';
 import type { PodPages } from './pod-pages';
+import { modelsOf, type Routers, readRouters, totalOf } from './router-pages';
 import { podState } from './target-pods';
 import type { WakeWatch } from './wake-watch';
 
@@ -27,17 +28,23 @@ export const IDLE_FAMILIES: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Requests that a router has, by the model that clients name. */
+export const ROUTER_REQUESTS = 'kthena_router_active_downstream_requests';
+
 /** Whether requests wait for a target, or would be held for it if it had no replicas. */
 export function wakeOf(unit: PolicyUnit, uid: string, view: RestView): Rest['wake'] {
   if (view.wakes.isWanted(uid)) return 'wanted';
   return serversOf(unit, view).length > 0 ? 'possible' : 'impossible';
 }
 
-/** Why the engines of a target that has replicas may not all be taken away, though metrics ask for none; undefined: they are idle. */
+/**
+ * Why the engines of a target that has replicas may not all be taken away, though metrics ask for none; undefined: they are idle, and no
+ * router has a request for them.
+ */
 export async function busyOf(
   unit: PolicyUnit,
   pods: readonly Pod[],
-  view: RestView & { readonly pages: PodPages },
+  view: RestView & { readonly pages: PodPages; readonly routers: Routers },
 ): Promise<string | undefined> {
   const servers = serversOf(unit, view);
   const asked = pods
@@ -48,8 +55,24 @@ export async function busyOf(
       );
       return server === undefined ? [] : [{ pod, server }];
     });
-  const reasons = await Promise.all(asked.map(({ pod, server }) => whyBusy(pod, server, view.pages)));
+  const reasons = await Promise.all([
+    ...asked.map(({ pod, server }) => whyBusy(pod, server, view.pages)),
+    whyRoutersAreBusy(modelsOf(servers, unit.target.namespace, view.objects), view),
+  ]);
   return reasons.find((reason) => reason !== undefined);
+}
+
+/** A request is a router's before an engine knows of it: while it is read, waits for room, or is tried again. */
+async function whyRoutersAreBusy(
+  models: ReadonlySet<string>,
+  view: RestView & { readonly pages: PodPages; readonly routers: Routers },
+): Promise<string | undefined> {
+  // One that is draining has its last requests still.
+  for (const { name, page } of await readRouters(view, (pod) => pod.status?.phase === 'Running')) {
+    if (page.kind === 'unreachable') return `whether ${name} has requests cannot be read: ${page.reason}`;
+    if (totalOf(page.page.get(ROUTER_REQUESTS), models) > 0) return `${name} has requests`;
+  }
+  return undefined;
 }
 
 async function whyBusy(pod: Pod, { spec }: ModelServer, pages: PodPages): Promise<string | undefined> {

@@ -5,7 +5,7 @@ import type { CapacityBook } from './capacity-book';
 import type { HttpReader } from './http-reader';
 import type { PodPages } from './pod-pages';
 import type { PrometheusAccess } from './prometheus-access';
-import type { Routers } from './router-signals';
+import type { Routers } from './router-pages';
 import type { StartBook } from './start-book';
 import type { WakeWatch } from './wake-watch';
 

@@ -3,11 +3,12 @@ import type { Objects } from '../../cluster/objects';
 import type { Workloads } from '../../cluster/workloads';
 import type { MetricReading } from '../decide/observation';
 import type { PolicyUnit } from '../policy';
-import type { Family, Histogram } from './metrics-page';
+import type { Histogram } from './metrics-page';
 import type { Snapshot } from './page-archive';
 import type { PodPage, PodPages } from './pod-pages';
 import { HistogramError, merge, quantile, since } from './quantile';
 import { serversOf } from './rest';
+import { isOfModels, modelsOf, type Routers, readRouters, totalOf } from './router-pages';
 import type { RouterSignal } from './router-signal';
 import { podState } from './target-pods';
 
@@ -19,13 +20,6 @@ const FAMILIES: Readonly<Record<RouterSignal, string>> = {
 };
 
 export const ROUTER_FAMILIES: ReadonlySet<string> = new Set(Object.values(FAMILIES));
-
-/** Where routers are found. */
-export interface Routers {
-  /** Value of their pods' label `app`. */
-  readonly app: string;
-  readonly port: number;
-}
 
 type Page = Extract<PodPage, { kind: 'page' }>;
 
@@ -47,20 +41,19 @@ export async function readRouterSignal(
     readonly percentile: number;
   },
 ): Promise<MetricReading> {
-  const models = modelsOf(unit, view);
+  const models = modelsOf(serversOf(unit, view), unit.target.namespace, view.objects);
   if (models.size === 0)
     return { kind: 'missing', reason: 'no ModelRoute leads to its pods, so that routers know no model of it' };
-  const { app, port } = view.routers;
-  const routers = view.objects.list('Pod', { labels: { app } }).filter((pod) => podState(pod) === 'ready');
-  if (routers.length === 0) return { kind: 'missing', reason: `there is no ready router pod with the label app=${app}` };
-  const answers = await Promise.all(routers.map((pod) => view.pages.read(pod, port, '/metrics')));
+  const answers = (await readRouters(view, (pod) => podState(pod) === 'ready')).map(({ page }) => page);
+  if (answers.length === 0)
+    return { kind: 'missing', reason: `there is no ready router pod with the label app=${view.routers.app}` };
   const silent = answers.find((answer) => answer.kind === 'unreachable');
   if (silent !== undefined) return { kind: 'missing', reason: silent.reason };
   const pages = answers.flatMap((answer) => (answer.kind === 'page' ? [answer] : []));
   const family = FAMILIES[signal];
   switch (signal) {
     case 'queued':
-      return { kind: 'external', value: sum(pages.map((page) => total(page.page.get(family), models))) };
+      return { kind: 'external', value: sum(pages.map((page) => totalOf(page.page.get(family), models))) };
     case 'shed': {
       const rates = pages.map((page) => rate(page, family, models));
       const known = rates.flatMap((each) => each ?? []);
@@ -76,33 +69,10 @@ export async function readRouterSignal(
   }
 }
 
-/** Names under which clients ask for what the unit's pods serve. */
-function modelsOf(unit: PolicyUnit, view: { readonly objects: Objects; readonly workloadPods: Workloads }): ReadonlySet<string> {
-  const servers = new Set(serversOf(unit, view).map(({ metadata }) => metadata.name));
-  const routes = view.objects.list('ModelRoute', { namespace: unit.target.namespace });
-  const leading = routes.filter(({ spec }) =>
-    (spec.rules ?? []).some(({ targetModels }) =>
-      targetModels.some(({ modelServerName }) => modelServerName !== undefined && servers.has(modelServerName)),
-    ),
-  );
-  return new Set(leading.flatMap(({ spec }) => [...(spec.modelName ? [spec.modelName] : []), ...(spec.loraAdapters ?? [])]));
-}
-
-/** Keys of series are their labels as JSON. */
-function isOf(key: string, models: ReadonlySet<string>): boolean {
-  const labels = JSON.parse(key) as readonly (readonly [string, string])[];
-  return labels.some(([name, value]) => name === 'model' && models.has(value));
-}
-
-function total(family: Family | undefined, models: ReadonlySet<string>): number {
-  if (family === undefined || family.type === 'histogram' || family.type === 'summary') return 0;
-  return sum([...family.series].flatMap(([key, value]) => (isOf(key, models) ? [value] : [])));
-}
-
 function rate(page: Page, family: string, models: ReadonlySet<string>): number | undefined {
   const then = before(page);
   if (then === undefined || page.atMs <= then.atMs) return undefined;
-  const grown = total(page.page.get(family), models) - total(then.page.get(family), models);
+  const grown = totalOf(page.page.get(family), models) - totalOf(then.page.get(family), models);
   return (1000 * Math.max(0, grown)) / (page.atMs - then.atMs);
 }
 
@@ -130,7 +100,7 @@ function latency(pages: readonly Page[], family: string, models: ReadonlySet<str
 function histograms({ page }: Pick<Snapshot, 'page'>, name: string, models: ReadonlySet<string>): ReadonlyMap<string, Histogram> {
   const family = page.get(name);
   if (family?.type !== 'histogram') return new Map();
-  return new Map([...family.series].filter(([key]) => isOf(key, models)));
+  return new Map([...family.series].filter(([key]) => isOfModels(key, models)));
 }
 
 function before(page: Page): Snapshot | undefined {

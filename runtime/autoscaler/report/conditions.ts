@@ -142,7 +142,7 @@ export function limitedBy({ rule, from, to, by = '' }: Limit): [string, string] 
         'no ModelServer selects its pods, and pods at zero expose no metric: nothing could wake it, so the last replica stays',
       ];
     case 'busy':
-      return ['Busy', 'an engine has requests, or cannot tell; the last replica stays'];
+      return ['Busy', `the last replica stays: ${by}`];
     case 'wake':
       return ['Waking', 'requests wait for its pods'];
     case 'starting':

@@ -115,6 +115,7 @@ export async function startPreview(options: PreviewOptions): Promise<RunningPrev
       cluster,
       clock,
       config: defaultAutoscalerConfig(),
+      router: router.metricsAddress,
       ...(options.autoscalerDebugListen && { debugListen: options.autoscalerDebugListen }),
       log: options.log.child({ component: 'autoscaler' }),
       onDecision: (round) => {

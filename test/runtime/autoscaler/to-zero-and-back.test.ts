@@ -110,6 +110,7 @@ describe('a model that may rest at zero replicas', () => {
       clock,
       config: { ...defaultAutoscalerConfig(), syncPeriodMs: SYNC_MS },
       log: silentLogger(),
+      router: at.router.metricsAddress,
       onDecision: () => {
         rounds += 1;
       },
