@@ -11,14 +11,24 @@ const FIRST_TOKEN = [
 const PER_TOKEN = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80];
 
 const OWN = 'engine="0",model_name="m"';
+const OWN_SGLANG = 'engine_type="unified",model_name="m"';
 
-/** An engine core in virtual time, with the families of vLLM's metrics page that an autoscaler reads. */
+/** Decode steps after which SGLang counts the tokens of them. */
+const SGLANG_LOG_STEPS = 40;
+
+/** An engine core in virtual time, with the families of a vLLM or SGLang metrics page that an autoscaler reads. */
 export class VirtualEngine {
   private readonly core: EngineCore;
   private readonly firstToken = new Histogram(FIRST_TOKEN);
   private readonly interToken = new Histogram(PER_TOKEN);
   private steps = 0;
   private requests = 0;
+  private computedTokens = 0;
+  /** Decode steps and tokens since SGLang counted last, and those it counted. */
+  private uncounted = { steps: 0, tokens: 0 };
+  private decodedTokens = 0;
+  /** Tokens of requests that ended. */
+  private ended = { prompt: 0, output: 0 };
 
   constructor(
     private readonly clock: Clock,
@@ -37,8 +47,14 @@ export class VirtualEngine {
       enablePrefixCaching: false,
       strides,
       observer: {
-        onStep: ({ steps }) => {
+        onStep: ({ steps, prefillTokens, decodeSequences }) => {
           this.steps += steps;
+          this.computedTokens += prefillTokens;
+          this.uncounted.steps += decodeSequences > 0 ? steps : 0;
+          this.uncounted.tokens += decodeSequences * steps;
+          if (this.uncounted.steps < SGLANG_LOG_STEPS) return;
+          this.decodedTokens += this.uncounted.tokens;
+          this.uncounted = { steps: 0, tokens: 0 };
         },
       },
     });
@@ -65,11 +81,38 @@ export class VirtualEngine {
         } else this.interToken.observe((atMs - last.atMs) / 1000 / tokens, tokens);
         last = { index, atMs };
       },
-      onEnd: (outcome) => told.ended?.(outcome),
+      onEnd: (outcome) => {
+        this.ended.prompt += promptTokens;
+        this.ended.output += outputTokens;
+        told.ended?.(outcome);
+      },
     });
   }
 
-  /** The engine's metrics page now. */
+  /** The metrics page of an SGLang now, with what recordings show of each family: when it counts, and under which labels. */
+  sglangPage(): string {
+    const stats = this.core.stats();
+    const out = new Exposition();
+    const gauge = (name: string, value: number): void => out.gauge(`sglang:${name}`, name, [[OWN_SGLANG, value]]);
+    const counter = (name: string, value: number): void => out.counter(`sglang:${name}`, name, [[OWN_SGLANG, value]]);
+    gauge('num_running_reqs', stats.running);
+    gauge('num_queue_reqs', stats.waiting);
+    counter('prompt_tokens', this.ended.prompt);
+    counter('generation_tokens', this.ended.output);
+    counter('cached_tokens', 0);
+    counter('num_requests', stats.finished);
+    const of = (mode: string): string => `${OWN_SGLANG},mode="${mode}"`;
+    out.counter('sglang:cuda_graph_passes', 'passes', [[of('decode_none'), this.steps]]);
+    out.counter('sglang:realtime_tokens', 'tokens', [
+      [of('prefill_compute'), this.computedTokens],
+      [of('decode'), this.decodedTokens],
+      [of('prefill_cache'), 0],
+    ]);
+    out.histogram('sglang:inter_token_latency_seconds', 'inter_token_latency_seconds', [[OWN_SGLANG, this.interToken]]);
+    return out.text();
+  }
+
+  /** The metrics page of a vLLM now. */
   page(): string {
     const stats = this.core.stats();
     const out = new Exposition();

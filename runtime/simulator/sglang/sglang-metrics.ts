@@ -16,7 +16,7 @@ const QUEUE = [
   0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100, 200, 300, 400, 500, 600,
   700, 800, 900, 1000, 1200, 1400, 1600, 1800, 2000, 2500, 3000,
 ];
-/** SGLang measures its throughput over this many decode steps. */
+/** SGLang measures its throughput, and counts decoded tokens, each time after this many decode steps. */
 const THROUGHPUT_STEPS = 40;
 
 /** Series that SGLang keeps for streamed and other requests apart. */
@@ -33,6 +33,10 @@ interface OfRank {
   hitRate: number;
   throughput: number;
   window: { steps: number; tokens: number; busyMs: number };
+  /** Passes through the model, by what began them. */
+  readonly passes: { prefill: number; decode: number };
+  /** Tokens as steps compute them. */
+  readonly computed: { prefill: number; cached: number; decode: number };
 }
 
 /** SGLang's `/metrics`, under the names of 0.5.23. */
@@ -56,6 +60,8 @@ export class SglangMetrics implements FaceMetrics {
       hitRate: 0,
       throughput: 0,
       window: { steps: 0, tokens: 0, busyMs: 0 },
+      passes: { prefill: 0, decode: 0 },
+      computed: { prefill: 0, cached: 0, decode: 0 },
     }));
   }
 
@@ -81,18 +87,23 @@ export class SglangMetrics implements FaceMetrics {
   answered(): void {}
 
   onAdmitted(rank: number, request: EngineRequest, atMs: number, cachedTokens: number): void {
-    this.ranks[rank]!.hitRate = cachedTokens / request.promptTokens;
+    const of = this.ranks[rank]!;
+    of.hitRate = cachedTokens / request.promptTokens;
+    of.computed.cached += cachedTokens;
     if (request instanceof Generation) this.queueTime.observe((atMs - request.input.arrivedAtMs) / 1000);
   }
 
-  onStep(rank: number, { decodeSequences, startMs, endMs }: StepReport): void {
-    if (decodeSequences === 0) return;
+  onStep(rank: number, { prefillTokens, decodeSequences, startMs, endMs }: StepReport): void {
     const of = this.ranks[rank]!;
     const { window } = of;
+    of.passes[prefillTokens > 0 ? 'prefill' : 'decode'] += 1;
+    of.computed.prefill += prefillTokens;
+    if (decodeSequences === 0) return;
     window.steps += 1;
     window.tokens += decodeSequences;
     window.busyMs += endMs - startMs;
     if (window.steps < THROUGHPUT_STEPS) return;
+    of.computed.decode += window.tokens;
     of.throughput = window.busyMs > 0 ? (window.tokens / window.busyMs) * 1000 : 0;
     of.window = { steps: 0, tokens: 0, busyMs: 0 };
   }
@@ -102,11 +113,14 @@ export class SglangMetrics implements FaceMetrics {
     const { blockSize } = engineLimits(this.plan);
     const out = new Exposition();
     const own = labels(this.engine);
-    const rankLabels = (rank: number): string => {
-      // The label that recorded families about one rank have; one rank alone has none.
-      const of = { ...this.engine, moe_ep_rank: 0, pp_rank: 0, tp_rank: 0 };
-      return labels(ranks.length > 1 ? { dp_rank: rank, ...of } : of);
-    };
+    // The label that recorded families about one rank have; one rank alone has none.
+    const rankOf = (rank: number): Readonly<Record<string, number>> => ({
+      ...(ranks.length > 1 && { dp_rank: rank }),
+      moe_ep_rank: 0,
+      pp_rank: 0,
+      tp_rank: 0,
+    });
+    const rankLabels = (rank: number): string => labels({ ...this.engine, ...rankOf(rank) });
     const waiting = transfer?.waiting() ?? { forDecode: 0, forTransfer: 0 };
     for (const { index, core } of ranks) {
       const stats = core.stats();
@@ -126,6 +140,27 @@ export class SglangMetrics implements FaceMetrics {
       gauge('num_decode_prealloc_queue_reqs', 'Requests that wait for memory.', stats.remoteLoads.wanted);
       gauge('num_decode_transfer_queue_reqs', 'Requests that wait for their KV.', stats.remoteLoads.underway);
     }
+    // A series begins with its first sample.
+    const byMode = (counts: (of: OfRank) => Readonly<Record<string, number>>): (readonly [string, number])[] =>
+      ranks.flatMap(({ index }) =>
+        Object.entries(counts(this.ranks[index]!)).flatMap(([mode, count]) =>
+          count > 0 ? [[labels({ mode, ...this.engine, ...rankOf(index) }), count] as const] : [],
+        ),
+      );
+    out.counter(
+      'sglang:cuda_graph_passes',
+      'Passes through the model.',
+      byMode(({ passes }) => ({ prefill_none: passes.prefill, decode_none: passes.decode })),
+    );
+    out.counter(
+      'sglang:realtime_tokens',
+      'Tokens as they are computed.',
+      byMode(({ computed }) => ({
+        prefill_compute: computed.prefill,
+        prefill_cache: computed.cached,
+        decode: computed.decode,
+      })),
+    );
     const split = [...this.byStreaming].map(
       ([streams, series]) =>
         [

@@ -26,18 +26,24 @@ export type MetricConcept =
   | 'loraRequests'
   /** Counter: sequences that lost their KV cache to others. */
   | 'preemptions'
-  /** Histogram whose count is that of the engine's steps. */
+  /** Histogram whose count is that of the engine's steps, or a counter of them. */
   | 'steps'
   /** Counter: requests that ended with an answer. */
   | 'finished'
   /** Counter: prompt tokens whose KV came from another engine or store. */
-  | 'fetchedPromptTokens';
+  | 'fetchedPromptTokens'
+  /** Counter: prompt tokens that steps computed, counted as they do. */
+  | 'computedPromptTokens'
+  /** Counter: tokens that followed another one, counted as steps compute them. */
+  | 'decodedTokens';
 
 /** One name of a concept, with the releases that export it. */
 export interface MetricName {
   /** Family name as `/metrics` writes it, `_total` of counters included. */
   readonly name: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
+  /** Label and value of the series that are meant; absent: all of the family. */
+  readonly only?: readonly [label: string, value: string];
   /** First release with this name; undefined: as far back as the catalogue looks. */
   readonly since?: string;
 }

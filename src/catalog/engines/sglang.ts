@@ -29,6 +29,11 @@ export const sglang: Engine = {
     generationTokens: [{ name: 'sglang:generation_tokens_total', type: 'counter' }],
     kvCapacity: [{ name: 'sglang:max_total_num_tokens', type: 'gauge' }],
     finished: [{ name: 'sglang:num_requests_total', type: 'counter' }],
+    // Passes through the model, whether replayed as a CUDA graph or not. Prompt and answer tokens are counted when a request ends, and times
+    // between tokens of unstreamed answers leave tokens out: these say what was computed, 40 decode steps late at most.
+    steps: [{ name: 'sglang:cuda_graph_passes_total', type: 'counter' }],
+    computedPromptTokens: [{ name: 'sglang:realtime_tokens_total', type: 'counter', only: ['mode', 'prefill_compute'] }],
+    decodedTokens: [{ name: 'sglang:realtime_tokens_total', type: 'counter', only: ['mode', 'decode'] }],
   },
   recordings: [{ version: '0.5.23', flags: lazy(() => parseFlagTable(SGLANG_0_5_23_FLAGS)) }],
 };
