@@ -35,7 +35,7 @@ export interface ScaledPool {
 export interface ScaledRole {
   /** The serving group that is the role. Its scale target is the ModelServing. */
   readonly target: Scalable;
-  /** Replicas in each copy of the roles. */
+  /** Replicas in all copies of the roles together, or in each copy when the policy says `per: 'group'`. */
   readonly replicas: Replicas;
   /** What to scale the role by; the greatest demand counts. */
   readonly metrics: readonly Metric[];
@@ -74,6 +74,8 @@ export type AutoscalingPolicyProps = PolicyOptions &
         readonly roles: Readonly<Record<string, ScaledRole>>;
         /** @default roles scale independently */
         readonly ratio?: RoleRatio;
+        /** Whether replicas are those of all copies of the roles together, or of each. Kthena's autoscaler knows `group` only. @default 'total' */
+        readonly per?: 'total' | 'group';
         readonly target?: undefined;
         readonly pools?: undefined;
       }
@@ -150,7 +152,7 @@ function targetOf(
   props: AutoscalingPolicyProps,
   metrics: readonly Metric[],
 ): Pick<Spec, 'homogeneousTarget' | 'heterogeneousTarget' | 'disaggregatedTarget'> {
-  if (props.roles !== undefined) return { disaggregatedTarget: disaggregatedTarget(props.roles, props.ratio) };
+  if (props.roles !== undefined) return { disaggregatedTarget: disaggregatedTarget(props.roles, props.ratio, props.per) };
   if (props.pools === undefined) {
     const { min, max } = props.replicas;
     return { homogeneousTarget: { target: scalingTarget(props.target, metrics), minReplicas: min, maxReplicas: max } };
@@ -171,6 +173,7 @@ function targetOf(
 function disaggregatedTarget(
   roles: Readonly<Record<string, ScaledRole>>,
   ratio: RoleRatio | undefined,
+  per: 'total' | 'group' | undefined,
 ): NonNullable<Spec['disaggregatedTarget']> {
   const scaled = Object.entries(roles).map(([role, { target, replicas, metrics }]) => {
     const { targetRef, metricSources } = scalingTarget(target, metrics);
@@ -180,6 +183,7 @@ function disaggregatedTarget(
   return {
     targetRef: scaled[0]!.targetRef,
     roles: Object.fromEntries(scaled.map(({ role, scaling }) => [role, scaling])),
+    ...(per !== undefined && { per }),
     ...(ratio === undefined
       ? {}
       : {

@@ -22,7 +22,7 @@ export type Recommended =
       /** What was read of each unit's metrics. */
       readonly inputs?: readonly (readonly MetricInput[])[];
       /** What was learned of the engines of each unit. */
-      readonly learned?: readonly PoolRate['learned'][];
+      readonly learned?: readonly (PoolRate['learned'] | undefined)[];
     };
 
 /** Why a decision is not carried out. */

@@ -8,6 +8,7 @@ import { startMetricsServer } from '../lib/metrics-server';
 import type { ForeignScaler } from './allocate';
 import { Drain } from './apply/drain';
 import { Claims } from './claims';
+import { inGroups } from './in-groups';
 import { Room } from './limits/room';
 import { Memories } from './memories';
 import { CapacityBook } from './observe/capacity-book';
@@ -238,7 +239,8 @@ class Loop {
 
   private policies(): ReturnType<typeof readPolicies> {
     const { objects } = this.options.cluster;
-    return readPolicies(objects.list('AutoscalingPolicy'), objects.list('AutoscalingPolicyBinding'), this.options.config);
+    const read = readPolicies(objects.list('AutoscalingPolicy'), objects.list('AutoscalingPolicyBinding'), this.options.config);
+    return inGroups(read, (target) => objects.get('ModelServing', target.namespace, target.name)?.spec.replicas ?? 1);
   }
 
   private foreign(): readonly ForeignScaler[] {

@@ -24,6 +24,8 @@ export interface PolicyUnit {
   /** Role of the target that this unit is; undefined: the whole target. */
   readonly role?: string;
   readonly queries: readonly MetricQuery[];
+  /** Serving groups that each have the role's replicas, and share the loads that are one number for all of them. @default 1 */
+  readonly groups?: number;
 }
 
 /** A policy, or a binding with the policy that it refers to, in the form that a round works on. Units are in the order of `spec`'s. */
@@ -48,6 +50,8 @@ export interface Policy {
   readonly priority: number;
   /** Every minimum is 0, and the algorithm knows how to come back from there. */
   readonly mayRest: boolean;
+  /** Bounds of its roles are those of all serving groups together. */
+  readonly hasTotals?: boolean;
   /** `spec.slo`: replicas are also sized so that requests are this fast. */
   readonly goal?: LatencyGoal;
   /** Changes with every edit of the specification. */

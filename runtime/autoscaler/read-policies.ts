@@ -118,6 +118,13 @@ function readOne(
     return invalid(object, `annotation ${Annotations.poolStrategy} is '${strategy}'; write least-cost or blocks`);
   }
   const { target } = targets;
+  const [first] = targets.units;
+  if (target.kind === 'disaggregated' && first !== undefined && first.target.kind !== 'ModelServing') {
+    return invalid(
+      object,
+      `disaggregatedTarget names ${first.target.kind} ${first.target.namespace}/${first.target.name}; only a ModelServing has roles: scale other workloads as a homogeneousTarget each`,
+    );
+  }
   const foreign = config.allowCrossNamespaceTargets ? undefined : foreignNamespace(targets.units, namespace);
   if (foreign !== undefined) return invalid(object, foreign);
   return {
@@ -137,6 +144,7 @@ function readOne(
     ...(step !== undefined && { largestStep: step }),
     priority: priority ?? 0,
     mayRest: asked === 'default' && minimaOf(targets.target).every((min) => min === 0),
+    hasTotals: asked === 'default' && target.kind === 'disaggregated' && spec.disaggregatedTarget?.per !== 'group',
     ...(spec.slo !== undefined && asked === 'default' && { goal: spec.slo }),
     revision: `${generation ?? 0}/${policy.metadata.generation ?? 0}`,
   };

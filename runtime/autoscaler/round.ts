@@ -40,7 +40,9 @@ export async function round(policies: readonly Policy[], deps: RoundDependencies
   const recommendations = observations.map((observed) => recommend(observed, deps.memories));
   const decisions = allocate(recommendations, policies, deps.foreign, deps.room.lookAgain(deps.view));
   for (const each of decisions) {
-    if (each.kind === 'decided') deps.view.starts.noteRefused(each.policy.id, each.decision, deps.view.atMs);
+    // Only another pool could take the share of what has no room.
+    if (each.kind !== 'decided' || each.policy.spec.target.kind !== 'heterogeneous') continue;
+    deps.view.starts.noteRefused(each.policy.id, each.decision, deps.view.atMs);
   }
   await carryOut(decisions, deps, podTraffic(deps.drainTimeoutMs, deps.view));
 }

@@ -1,6 +1,6 @@
 import type { TUnsafe } from '@sinclair/typebox';
 import type { LabelSelectorRequirement } from './meta';
-import { type Decoded, defaulted, int32, listOf, mapOf, object, optional, quantity, text } from './schema';
+import { type Decoded, defaulted, int32, listOf, mapOf, object, oneOf, optional, quantity, text } from './schema';
 
 const MAX_REPLICAS = 1_000_000;
 const minReplicas = int32('Fewest replicas.', { minimum: 0, maximum: MAX_REPLICAS });
@@ -139,6 +139,12 @@ export const disaggregatedTargetSchema = object(
     targetRef: targetRefSchema,
     roles: mapOf(roleScalingSchema, { minProperties: 1, maxProperties: 2, description: 'Role name → how it scales.' }),
     ratioConstraint: optional(ratioConstraintSchema),
+    per: optional(
+      oneOf(
+        ['total', 'group'],
+        'Whether bounds of roles, and loads that are one number for the whole target, are those of all serving groups together, or of each. Absent: total. An extension of Kvasir.',
+      ),
+    ),
   },
   {
     description: 'The roles of one ModelServing, such as prefill and decode.',

@@ -5,6 +5,7 @@ import type { Scaling } from '../../cluster/scaling';
 import type { Allocated, Write } from '../allocate';
 import type { PodTraffic } from '../observe/pod-traffic';
 import type { WakeWatch } from '../observe/wake-watch';
+import type { PolicyUnit } from '../policy';
 import { chooseVictims } from './choose-victims';
 import type { Drain } from './drain';
 
@@ -33,8 +34,8 @@ export interface Applied {
 }
 
 /**
- * Carries out a decision, target after target, and stops at the first one that cannot be written. Replicas of a target that routers serve
- * go when their pods are drained. Such a target goes to
+ * Carries out a decision, target after target, and stops at the first one that cannot be written. Replicas of a target or role that routers
+ * serve go when their pods are drained, and a role that grows does not wait for that of another. Such a target goes to
  * zero in two steps: its pods leave the routing, and a later round that finds it idle still scales it, when nobody waits for it just before.
  */
 export async function apply(
@@ -61,11 +62,13 @@ export async function apply(
     const objection = goesToZero(write)
       ? await objectionTo(write, decision, { wakes, drain })
       : await streamsOn(write, decision, { drain, traffic });
-    if (objection !== undefined) return { written, failure: objection };
+    const possible = objection === undefined ? write : growthOf(write);
+    if (possible === undefined) return { written, failure: objection! };
     if (!leadership.held()) return { written, failure: { reason: 'NotLeader', message: 'another process is the leader now' } };
-    const failure = failureOf(await send(write, scaling), write);
+    const failure = failureOf(await send(possible, scaling), possible);
     if (failure !== undefined) return { written, failure };
-    written.push(write);
+    written.push(possible);
+    if (objection !== undefined) return { written, failure: objection };
   }
   return { written };
 }
@@ -79,6 +82,13 @@ function podsThatStay({ decision, handles, writes }: Decided): readonly Pod[] {
   return handles.flatMap(({ pods }, i) => (isGoing(i) ? [] : pods));
 }
 
+/** The roles of a write that grow; undefined: none does. */
+function growthOf(write: Write): Write | undefined {
+  if (write.kind === 'scale') return undefined;
+  const grown = Object.entries(write.to).filter(([role, to]) => to > write.from[role]!);
+  return grown.length === 0 ? undefined : { ...write, to: Object.fromEntries(grown) };
+}
+
 /**
  * Drains the pods that go with a part of the replicas of a target that routers serve, and those that do not go after all it puts back.
  *
@@ -89,27 +99,34 @@ async function streamsOn(
   { policy, handles }: Decided,
   { drain, traffic }: { readonly drain: Drain; readonly traffic: PodTraffic },
 ): Promise<WriteFailure | undefined> {
-  if (write.kind !== 'scale' || write.to >= write.from) return undefined;
-  const index = handles.findIndex(({ uid }) => uid === write.uid);
-  const [unit, handle] = [policy.units[index], handles[index]];
-  if (unit === undefined || handle === undefined || !traffic.isRouted(unit)) return undefined;
-  const streams = (pod: Pod): Promise<number | undefined> => traffic.streams(unit, pod);
-  // Replicas that have no pod go first.
-  const count = handle.pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length - write.to;
-  const victims = await chooseVictims(write.target.kind, handle.pods, Math.max(0, count), streams);
-  if (victims === undefined) return undefined;
-  await drain.undo(handle.pods.filter((pod) => !victims.includes(pod)));
-  const going = victims.filter(isPodReady);
+  const going: { readonly unit: PolicyUnit; readonly pod: Pod }[] = [];
+  for (const [i, unit] of policy.units.entries()) {
+    const { uid, pods } = handles[i]!;
+    const to = uid === write.uid ? fewerReplicas(write, unit) : undefined;
+    if (to === undefined || !traffic.isRouted(unit)) continue;
+    // Replicas that have no pod go first.
+    const victims = await chooseVictims({ kind: write.target.kind, ...unit }, pods, to, (pod) => traffic.streams(unit, pod));
+    if (victims === undefined) continue;
+    await drain.undo(pods.filter((pod) => !victims.includes(pod)));
+    going.push(...victims.filter(isPodReady).map((pod) => ({ unit, pod })));
+  }
+  if (going.length === 0) return undefined;
   const what = `${write.target.kind} ${write.target.namespace}/${write.target.name}`;
-  const state = await drain.advance(going);
+  const state = await drain.advance(going.map(({ pod }) => pod));
   if (state === 'under way') return { reason: 'Draining', message: `pods of ${what} leave the routing before they go` };
   if (state === 'failed')
     return { reason: 'DrainFailed', message: `pods of ${what} could not be marked as drained; they do not go` };
-  for (const pod of going) {
-    if (drain.isOverdue(pod, traffic.timeoutMs) || (await streams(pod)) === 0) continue;
+  for (const { unit, pod } of going) {
+    if (drain.isOverdue(pod, traffic.timeoutMs) || (await traffic.streams(unit, pod)) === 0) continue;
     return { reason: 'Draining', message: `requests on pod ${pod.metadata.name} of ${what} end before it goes` };
   }
   return undefined;
+}
+
+/** Replicas that a unit is to have after a write that takes some of it away. */
+function fewerReplicas(write: Write, { role }: PolicyUnit): number | undefined {
+  const [from, to] = write.kind === 'scale' ? [write.from, write.to] : [write.from[role ?? ''], write.to[role ?? '']];
+  return from !== undefined && to !== undefined && to < from ? to : undefined;
 }
 
 async function objectionTo(

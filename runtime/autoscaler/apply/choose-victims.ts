@@ -1,57 +1,103 @@
 import type { Pod } from '../../../src/api/pod';
 import { isPodReady } from '../../../src/api/pod';
 import { LeaderWorkerLabels } from '../../../src/expand/leader-worker-workload';
-import { Annotations } from '../../../src/labels';
+import { Annotations, Labels } from '../../../src/labels';
+import { replicaOf } from '../observe/target-pods';
+
+/** Requests of a pod; undefined where they cannot be told, which counts as many. */
+type Streams = (pod: Pod) => Promise<number | undefined>;
 
 /**
- * The pods that are to go when a target loses `count` replicas, one pod for each.
+ * The pods that are to go when a target, or a role of it in each group, has `to` replicas.
  *
- * Only the controller of the pods chooses. That of a Deployment and that of a ModelServing take the pods that are not ready, and then those
- * of least deletion cost, so that the choice is ours: pods that are drained already, then those with the fewest requests, then the youngest, whose
+ * Only the controller of the pods chooses. That of a Deployment and that of a ModelServing take the replicas that are not ready, and then those
+ * of least deletion cost, so that the choice is ours: replicas that are drained already, then those with the fewest requests, then the youngest, whose
  * caches know least. StatefulSets and LeaderWorkerSets lose their highest ordinals.
  *
- * @param streams requests of a pod; undefined where they cannot be told, which counts as many.
  * @returns undefined when nobody knows what the controller takes.
  */
 export async function chooseVictims(
-  kind: string,
+  { kind, role }: { readonly kind: string; readonly role?: string },
   pods: readonly Pod[],
-  count: number,
-  streams: (pod: Pod) => Promise<number | undefined>,
+  to: number,
+  streams: Streams,
 ): Promise<readonly Pod[] | undefined> {
   const present = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   switch (kind) {
     case 'Deployment':
+      return leastUseful(
+        present.map((pod) => [pod]),
+        to,
+        streams,
+      );
     case 'ModelServing': {
-      const known = await Promise.all(
-        present.map(async (pod) => ({ pod, requests: isPodReady(pod) ? ((await streams(pod)) ?? Number.MAX_VALUE) : 0 })),
+      const groups = role === undefined ? [present] : together(present, groupOf);
+      const chosen = groups.map((group) =>
+        leastUseful(
+          together(group, (pod) => replicaOf(pod, role)),
+          to,
+          streams,
+        ),
       );
-      known.sort(
-        (a, b) =>
-          Number(isPodReady(a.pod)) - Number(isPodReady(b.pod)) ||
-          Number(isDrained(b.pod)) - Number(isDrained(a.pod)) ||
-          a.requests - b.requests ||
-          compare(b.pod.metadata.creationTimestamp, a.pod.metadata.creationTimestamp) ||
-          compare(b.pod.metadata.name, a.pod.metadata.name),
-      );
-      return known.slice(0, count).map(({ pod }) => pod);
+      return (await Promise.all(chosen)).flat();
     }
     case 'StatefulSet':
-      return highest(present, count, ({ metadata }) => numberAtEnd(metadata.name));
+      return highest(present, to, ({ metadata }) => numberAtEnd(metadata.name));
     case 'LeaderWorkerSet':
     case 'DisaggregatedSetRoleScaler':
-      return highest(present, count, ({ metadata }) => Number(metadata.labels?.[LeaderWorkerLabels.groupIndex] ?? Number.NaN));
+      return highest(present, to, ({ metadata }) => Number(metadata.labels?.[LeaderWorkerLabels.groupIndex] ?? Number.NaN));
     default:
       return undefined;
   }
 }
 
-function highest(pods: readonly Pod[], count: number, ordinal: (pod: Pod) => number): readonly Pod[] | undefined {
+/** @param replicas their pods: what is served by several goes with all of them. */
+async function leastUseful(replicas: readonly (readonly Pod[])[], to: number, streams: Streams): Promise<readonly Pod[]> {
+  const known = await Promise.all(
+    replicas.map(async (pods) => {
+      const isReady = pods.every(isPodReady);
+      const requests = isReady ? await Promise.all(pods.map(async (pod) => (await streams(pod)) ?? Number.MAX_VALUE)) : [];
+      const created = pods.map(({ metadata }) => metadata.creationTimestamp ?? '').toSorted(compare);
+      const names = pods.map(({ metadata }) => metadata.name).toSorted(compare);
+      return {
+        pods,
+        isReady,
+        isDrained: pods.some(isDrained),
+        requests: requests.reduce((sum, count) => sum + count, 0),
+        created: created.at(-1)!,
+        name: names.at(-1)!,
+      };
+    }),
+  );
+  return known
+    .toSorted(
+      (a, b) =>
+        Number(a.isReady) - Number(b.isReady) ||
+        Number(b.isDrained) - Number(a.isDrained) ||
+        a.requests - b.requests ||
+        compare(b.created, a.created) ||
+        compare(b.name, a.name),
+    )
+    .slice(0, Math.max(0, replicas.length - to))
+    .flatMap(({ pods }) => pods);
+}
+
+function together(pods: readonly Pod[], keyOf: (pod: Pod) => string): readonly (readonly Pod[])[] {
+  const byKey = new Map<string, Pod[]>();
+  for (const pod of pods) byKey.set(keyOf(pod), [...(byKey.get(keyOf(pod)) ?? []), pod]);
+  return [...byKey.values()];
+}
+
+function groupOf({ metadata }: Pod): string {
+  return metadata.labels?.[Labels.modelServingGroup] ?? '';
+}
+
+function highest(pods: readonly Pod[], to: number, ordinal: (pod: Pod) => number): readonly Pod[] | undefined {
   const numbered = pods.map((pod) => ({ pod, at: ordinal(pod) }));
   if (numbered.some(({ at }) => Number.isNaN(at))) return undefined;
   return numbered
     .sort((a, b) => b.at - a.at)
-    .slice(0, count)
+    .slice(0, Math.max(0, pods.length - to))
     .map(({ pod }) => pod);
 }
 
@@ -65,6 +111,6 @@ function isDrained({ metadata }: Pod): boolean {
   return mark !== undefined && mark !== 'false';
 }
 
-function compare(a = '', b = ''): number {
+function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -2,11 +2,14 @@ import type { Limit } from './behavior';
 import type { Decided, Memory, UnitDecision } from './decision';
 import type { Observation, UnitObservation } from './observation';
 import { type RatioRepair, repairRatio } from './ratio';
-import { clamp } from './rules';
+import { type Bounds, clamp } from './rules';
 import { decideCount, unitDecision } from './scaler';
 import type { PolicySpec, RatioSpec, TargetSpec, UnitSpec } from './spec';
 
-/** Sizes each role by its own load, then repairs the ratio of the two. */
+/**
+ * Sizes each role by its own load, then repairs the ratio of the two. A role whose pods do not start is not grown, and the other one only as
+ * far as the ratio to those that did start allows.
+ */
 export function decideDisaggregated(
   spec: PolicySpec,
   target: Extract<TargetSpec, { kind: 'disaggregated' }>,
@@ -23,7 +26,10 @@ export function decideDisaggregated(
     return { decision: { units, isRatioAdjusted: false, isRatioViolated: false }, memory };
   }
   const roles = sized.map(({ unit }) => unit);
-  const { units, repair } = withRatio(target, spec.algorithm.name === 'kthena' ? roles : allOrNone(roles, target.roles));
+  const { units, repair } =
+    spec.algorithm.name === 'kthena'
+      ? withRatio(target, roles, [])
+      : withRatio(target, heldBack(allOrNone(roles, target.roles), target.roles, observation.units), observation.units);
   const decided = observation.isViewStale ? units.map(withoutScaleDown) : units;
   return {
     decision: { units: decided, isRatioAdjusted: repair?.isAdjusted ?? false, isRatioViolated: repair?.isViolated ?? false },
@@ -60,19 +66,51 @@ function allOrNone(units: readonly UnitDecision[], roles: readonly UnitSpec[]): 
   });
 }
 
+/**
+ * Replicas that are on their way stay, since no other role takes their share; more are not asked for. One is tried in any case, and so is
+ * what a minimum asks for: without this role nothing is served. It is said as long as fewer start than are asked for.
+ */
+function heldBack(
+  units: readonly UnitDecision[],
+  roles: readonly UnitSpec[],
+  seen: readonly UnitObservation[],
+): readonly UnitDecision[] {
+  return units.map((unit, i) => {
+    const { backOff } = seen[i]!;
+    if (backOff === undefined || unit.desired <= backOff.most) return unit;
+    const to = Math.min(unit.desired, Math.max(1, roles[i]!.min, unit.current, backOff.most));
+    const limit: Limit = { rule: 'back-off', from: unit.desired, to, by: `${unit.name}: ${backOff.reason}` };
+    return { ...unit, desired: to, limits: [...unit.limits, limit] };
+  });
+}
+
+/** @param seen of the roles, for those that do not start: the ratio is then that to the replicas that did. */
 function withRatio(
   { roles, ratio }: { readonly roles: readonly UnitSpec[]; readonly ratio?: RatioSpec },
   units: readonly UnitDecision[],
+  seen: readonly UnitObservation[],
 ): { readonly units: readonly UnitDecision[]; readonly repair?: RatioRepair } {
   const numerator = roles.findIndex((role) => role.name === ratio?.numeratorRole);
   const denominator = roles.findIndex((role) => role.name === ratio?.denominatorRole);
   if (ratio === undefined || numerator < 0 || denominator < 0) return { units };
+  const isAnyStuck = seen.some(({ backOff }) => backOff !== undefined);
+  const sides = units.map(({ desired, current }, i): { readonly count: number; readonly bounds: Bounds } => {
+    const role = roles[i]!;
+    const started = seen[i]?.backOff?.most;
+    if (started !== undefined) {
+      const count = Math.max(1, Math.min(desired, started));
+      return { count, bounds: { min: count, max: count } };
+    }
+    // What runs is not taken away for what does not start.
+    return { count: desired, bounds: isAnyStuck ? { ...role, min: Math.max(role.min, Math.min(current, desired)) } : role };
+  });
   const repair = repairRatio(
-    { numerator: units[numerator]!.desired, denominator: units[denominator]!.desired },
-    { numerator: roles[numerator]!, denominator: roles[denominator]! },
+    { numerator: sides[numerator]!.count, denominator: sides[denominator]!.count },
+    { numerator: sides[numerator]!.bounds, denominator: sides[denominator]!.bounds },
     ratio,
   );
   const repaired = units.map((unit, i) => {
+    if (seen[i]?.backOff !== undefined) return unit;
     const to = i === numerator ? repair.numerator : i === denominator ? repair.denominator : clamp(unit.desired, roles[i]!);
     if (to === unit.desired) return unit;
     const limit: Limit = { rule: 'ratio', from: unit.desired, to };

@@ -34,7 +34,7 @@ export interface UnitObservation {
   readonly unreadyPods: number;
   /** What one replica carries, in a unit that the pools of a policy share; absent where it is not known. */
   readonly capacity?: number;
-  /** Its pods do not start: how many replicas it may have for now, and why. Only pools are kept from growing by it. */
+  /** Its pods do not start: how many replicas it may have for now, and why. Pools and roles are kept from growing by it. */
   readonly backOff?: { readonly most: number; readonly reason: string };
   /** How long a replica takes from being asked for to being ready; absent where it is not known. */
   readonly startMs?: number;

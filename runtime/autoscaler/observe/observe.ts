@@ -32,7 +32,7 @@ export type Observed =
       readonly observation: Observation;
       readonly handles: readonly TargetHandle[];
       /** What was learned of the engines of each unit. */
-      readonly learned?: readonly PoolRate['learned'][];
+      readonly learned?: readonly (PoolRate['learned'] | undefined)[];
     }
   | { readonly kind: 'unseen'; readonly policy: Policy; readonly problem: Problem };
 
@@ -101,16 +101,22 @@ export async function observeCalled(
 
 /** What schedules want is one more metric: of the target, of all pools together, or of each role. */
 function withSchedules(
-  { schedules, spec }: Policy,
+  { schedules, spec, units: named }: Policy,
   units: readonly UnitObservation[],
   nowMs: number,
 ): readonly UnitObservation[] {
   if (schedules.length === 0) return units;
-  const reading = { kind: 'external', value: scheduledReplicas(schedules, nowMs) } as const;
-  const metric = { name: SCHEDULE_METRIC, targetValue: 1, reading };
-  return units.map((unit, i) =>
-    i > 0 && spec.target.kind === 'heterogeneous' ? unit : { ...unit, metrics: [...unit.metrics, metric] },
-  );
+  const scheduled = { kind: 'external', value: scheduledReplicas(schedules, nowMs) } as const;
+  return units.map((unit, i) => {
+    if (i > 0 && spec.target.kind === 'heterogeneous') return unit;
+    const metric = { name: SCHEDULE_METRIC, targetValue: 1, reading: shared(scheduled, named[i]!) };
+    return { ...unit, metrics: [...unit.metrics, metric] };
+  });
+}
+
+/** What is one number for the whole target is the load of all its groups. */
+function shared(reading: MetricReading, { groups = 1 }: PolicyUnit): MetricReading {
+  return reading.kind === 'external' ? { ...reading, value: reading.value / groups } : reading;
 }
 
 interface ReadUnit {
@@ -133,12 +139,12 @@ async function observeUnit(policy: Policy, unit: PolicyUnit, view: RoundView): P
     unit.queries.map(async (query) => ({
       name: query.name,
       targetValue: query.targetValue,
-      reading: await readMetric(query, pods, unit, reading, view),
+      reading: shared(await readMetric(query, pods, unit, reading, view), unit),
     })),
   );
   const unreadyPods = reading.countUnready(pods.map((pod) => ({ pod, replica: replicaOf(pod, unit.role) })));
   const rest = policy.mayRest ? await readRest(unit, { current, uid: handle.uid, pods }, view) : undefined;
-  const starts = view.starts.observe(policy.id, unit.name, pods, current, view.atMs);
+  const starts = view.starts.observe(policy.id, unit, pods, current, view.atMs);
   const seen = { name: unit.name, current, metrics, unreadyPods, ...starts, ...(rest && { rest }) };
   return { seen, handle: { ...handle, pods, isRollingOut: isRollingOut(pods) } };
 }

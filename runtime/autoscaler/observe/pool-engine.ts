@@ -6,6 +6,7 @@ import type { StepTime } from '../../../src/catalog/step-time';
 import type { EnginePlan } from '../../../src/expand/engine-plan';
 import { sizeEngine } from '../../../src/expand/engine-sizing';
 import { planEngine } from '../../../src/expand/plan-engine';
+import { Labels } from '../../../src/labels';
 import type { Objects } from '../../cluster/objects';
 import type { TargetRef } from '../../cluster/scaling';
 import type { Workloads } from '../../cluster/workloads';
@@ -30,10 +31,14 @@ export interface PoolEngine {
   readonly ranks: number;
 }
 
-/** @returns undefined when the pods of the target run no engine, or name no accelerator of the catalogue. */
-export function poolEngine(target: TargetRef, view: View): PoolEngine | undefined {
+/**
+ * @param role of the target whose pods are meant; undefined: all of them.
+ * @returns undefined when the pods of the target run no engine, or name no accelerator of the catalogue.
+ */
+export function poolEngine(target: TargetRef, view: View, role?: string): PoolEngine | undefined {
   const context = contextOf(view);
   for (const pod of view.workloadPods.podsOf(target)) {
+    if (role !== undefined && pod.metadata.labels?.[Labels.modelServingRole] !== role) continue;
     const plan = planEngine(pod as Pod, context);
     if (plan?.accelerator === undefined) continue;
     const { stepTime, kvCapacityTokens } = sizeEngine(plan);

@@ -2,6 +2,8 @@ import type { Pod } from '../../../src/api/pod';
 import { mostStarting, NEVER_STARTED, nextStart, type StartState } from '../decide/back-off';
 import type { Decision } from '../decide/decision';
 import type { UnitObservation } from '../decide/observation';
+import type { PolicyUnit } from '../policy';
+import { readyReplicas } from '../report/ready-replicas';
 import { startDurationMs, startTrouble } from './start-trouble';
 import { podState } from './target-pods';
 
@@ -20,10 +22,10 @@ const NEWEST_SHARE = 0.3;
 export class StartBook {
   private readonly entries = new Map<string, Entry>();
 
-  /** What one round shows of a unit's pods, and what follows for it. */
+  /** What one round shows of a unit's pods, and what follows for it. Of a role as many replicas are ready as are so in every group. */
   observe(
     policyId: string,
-    unit: string,
+    { name: unit, role }: Pick<PolicyUnit, 'name' | 'role'>,
     pods: readonly Pod[],
     current: number,
     nowMs: number,
@@ -39,7 +41,7 @@ export class StartBook {
       // One loss is one reason to back off, however long the dead pod is to be seen.
       return trouble === undefined || (trouble.kind === 'reclaimed' && known.counted.has(idOf(pod))) ? [] : [trouble];
     });
-    const ready = pods.filter((pod) => podState(pod) === 'ready').length;
+    const ready = readyReplicas(pods, role);
     const state = nextStart(known.state, { ready, trouble: troubles[0] }, nowMs);
     const counted = new Set(pods.filter((pod) => podState(pod) === 'ready' || startTrouble(pod)?.kind === 'reclaimed').map(idOf));
     this.entries.set(keyOf(policyId, unit), { state, counted, ...(startMs !== undefined && { startMs }) });

@@ -33,15 +33,15 @@ export function conditionsOf(allocated: Allocated, applied: Applied): readonly C
     sleep !== undefined
       ? []
       : decision.units.flatMap((unit) => unit.verdicts.filter((verdict) => verdict.replicas === undefined));
-  const limit = decision.units.flatMap((unit) => unit.limits).at(-1);
-  const isIgnored = policy.goal !== undefined && policy.spec.target.kind === 'disaggregated';
-  const slo = isIgnored ? 'spec.slo is not acted on for roles; metrics are' : '';
+  const limits = decision.units.flatMap((unit) => unit.limits);
+  // What a person can mend comes before what follows from it.
+  const limit = limits.findLast(({ rule }) => rule === 'back-off') ?? limits.at(-1);
   const none = sleep !== undefined ? undefined : decision.units.find((unit) => unit.recommended === undefined);
   const lasting = applied.failure !== undefined && PASSING.has(applied.failure.reason) ? undefined : applied.failure;
   const failure = hold ?? lasting ?? (none && { reason: 'MetricMissing', message: withoutMetric(none) });
   return [
     failure === undefined
-      ? claim('Ready', true, ...(sleep ?? (['Reconciled', slo] as const)))
+      ? claim('Ready', true, ...(sleep ?? (['Reconciled', ''] as const)))
       : claim('Ready', false, failure.reason, failure.message),
     claim('TargetFound', true, 'TargetFound', ''),
     missing.length > 0
@@ -51,7 +51,7 @@ export function conditionsOf(allocated: Allocated, applied: Applied): readonly C
     claim('TargetConflict', hold?.reason === 'TargetConflict', ...reasonOf(hold, 'TargetConflict', 'OnlyPolicy')),
     claim('ForeignController', hold?.reason === 'ForeignController', ...reasonOf(hold, 'ForeignController', 'NoOtherController')),
     ...(policy.spec.target.kind === 'disaggregated' && policy.spec.target.ratio !== undefined
-      ? [ratioClaim(decision.isRatioViolated)]
+      ? [ratioClaim(decision.isRatioViolated, limits)]
       : []),
   ];
 }
@@ -106,7 +106,11 @@ function withoutMetric({ verdicts }: UnitDecision): string {
     : 'no metric could be read; replicas stay as they are';
 }
 
-function ratioClaim(isViolated: boolean): Claim {
+function ratioClaim(isViolated: boolean, limits: readonly Limit[]): Claim {
+  const backOff = limits.find(({ rule }) => rule === 'back-off');
+  if (isViolated && backOff !== undefined) {
+    return claim('RatioConstraintViolated', true, 'BackingOff', `the ratio waits for what does not start: ${backOff.by}`);
+  }
   return isViolated
     ? claim(
         'RatioConstraintViolated',
@@ -148,7 +152,7 @@ export function limitedBy({ rule, from, to, by = '' }: Limit): [string, string] 
     case 'starting':
       return ['Starting', 'replicas of a cheaper mix start, and are ready before those go that they replace'];
     case 'back-off':
-      return ['BackingOff', `a pool is not grown for a while: ${by}`];
+      return ['BackingOff', `what does not start is not grown for a while: ${by}`];
     case 'largest-step':
       return ['LargestStep', 'the annotation kvasir.dev/largest-step lets replicas change no further at once'];
     case 'rollout':

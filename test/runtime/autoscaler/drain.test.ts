@@ -109,7 +109,7 @@ describe('replicas of a target that routers serve', () => {
 describe('which pod goes', () => {
   const pods = [0, 1, 2].map((i) => readyPod(`chat-${i}`, { 'leaderworkerset.sigs.k8s.io/group-index': String(i) }, '127.0.0.1'));
   const names = async (kind: string, list = pods): Promise<readonly string[] | undefined> =>
-    (await chooseVictims(kind, list, 1, async ({ metadata }) => Number(metadata.name.at(-1))))?.map(
+    (await chooseVictims({ kind }, list, list.length - 1, async ({ metadata }) => Number(metadata.name.at(-1))))?.map(
       ({ metadata }) => metadata.name,
     );
 

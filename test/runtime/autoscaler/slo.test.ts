@@ -1,5 +1,7 @@
+import type { KubeObject } from '../../../src/api/meta';
 import { Annotations } from '../../../src/labels';
 import { AutoscalerRig } from '../../helpers/autoscaler-rig';
+import { readyPod } from '../../helpers/fake-autoscaler-cluster';
 
 let rig: AutoscalerRig;
 
@@ -77,6 +79,96 @@ describe('a policy with spec.slo', () => {
     await serve(2, 1, 12, 3);
     expect(rig.cluster.condition('p', 'MetricMissing')?.message).toContain('even a lone request is slower than spec.slo');
     expect(rig.cluster.written).toEqual([]);
+  });
+
+  describe('over serving groups with several engines', () => {
+    const labels = (role: string, group: number) => ({
+      'modelserving.volcano.sh/name': 'pair',
+      'modelserving.volcano.sh/group-name': `pair-${group}`,
+      'modelserving.volcano.sh/role': role,
+      'modelserving.volcano.sh/role-id': `${role}-0`,
+      'modelserving.volcano.sh/entry': 'true',
+    });
+
+    /** Two groups of a `left` and a `right` engine, each with half the requests of `perSecond`. */
+    async function groups(perSecond: number, rightFlags: readonly string[] = []): Promise<void> {
+      const specOf = (role: string) => {
+        const [container] = containers();
+        return { containers: [{ ...container!, args: [...container!.args, ...(role === 'right' ? rightFlags : [])] }] };
+      };
+      const roles = ['left', 'right'];
+      rig.cluster.templates.set(
+        'pair',
+        roles.map((role) => ({ metadata: { name: role, labels: labels(role, 0), annotations }, spec: specOf(role) })),
+      );
+      rig.cluster.put({
+        apiVersion: 'workload.serving.volcano.sh/v1alpha1',
+        kind: 'ModelServing',
+        metadata: { name: 'pair', namespace: 'default' },
+        spec: { replicas: 2, template: { roles: roles.map((name) => ({ name, replicas: 1, workerReplicas: 0 })) } },
+      } as KubeObject);
+      const selector = { 'modelserving.volcano.sh/name': 'pair' };
+      const target = {
+        targetRef: { kind: 'ModelServing', name: 'pair' },
+        metricSources: { running: { pod: { name: 'vllm:num_requests_running', port: rig.pages.port } } },
+      };
+      rig.cluster.target('ModelServing', 'pair', 2, selector).put(
+        rig.policy('p', 'pair', {
+          slo: { itlMs: 40 },
+          metrics: [{ name: 'running', targetValue: 1000 }],
+          homogeneousTarget: { target, minReplicas: 1, maxReplicas: 8 },
+        }),
+      );
+      for (let round = 0; round < 6; round++) {
+        for (const [i, role] of roles.entries()) {
+          for (const group of [0, 1]) {
+            const host = `127.0.5.${1 + 2 * group + i}`;
+            const name = `pair-${group}-${role}`;
+            const metadata = { name, namespace: 'default', uid: name, labels: labels(role, group), annotations };
+            rig.cluster.put(readyPod(name, labels(role, group), host, { metadata, spec: specOf(role) }));
+            rig.pages.byHost.set(host, page(1000 + 15 * round, perSecond / 2, 20));
+          }
+        }
+        await rig.round();
+      }
+    }
+
+    it('counts what all of a group carry, and what is asked of all of them', async () => {
+      policy({ itlMs: 40 });
+      await serve(2, 5, 20, 6);
+      const alone = rig.decisions.at(-1)!.inputs![0]!.find(({ name }) => name === 'slo')!;
+      await rig.close();
+      rig = await AutoscalerRig.open();
+      await groups(10);
+      const paired = rig.decisions.at(-1)!.inputs![0]!.find(({ name }) => name === 'slo')!;
+      expect(alone).toMatchObject({ answered: 2, sum: expect.closeTo(10, 1) });
+      expect(paired).toMatchObject({ answered: 2, sum: expect.closeTo(20, 1) });
+      expect(paired.target / alone.target).toBeCloseTo(2, 1);
+    });
+
+    it('says so when they are not alike', async () => {
+      await groups(10, ['--max-num-seqs', '8']);
+      expect(rig.cluster.condition('p', 'MetricMissing')?.message).toContain(
+        'serving groups of a target have different engines; scale its roles by a disaggregatedTarget',
+      );
+      expect(rig.cluster.written).toEqual([]);
+    });
+  });
+
+  it('says what an engine does not expose', async () => {
+    const args = ['python3', '-m', 'sglang.launch_server', '--model-path', 'Qwen/Qwen3-8B', '--port', String(rig.pages.port)];
+    const spec = { containers: [{ ...containers()[0]!, image: 'lmsysorg/sglang:v0.5.23', command: args, args: [] }] };
+    rig.cluster.templates.set('chat', [{ metadata: { name: 'chat', annotations }, spec }]);
+    rig.podTemplate = { metadata: { name: 'chat', annotations }, spec };
+    rig.cluster.target('Deployment', 'chat', 2).put(rig.policy('p', 'chat', { slo: { itlMs: 40 } }));
+    const totals = ['prompt_tokens', 'generation_tokens', 'num_requests'].map(
+      (name) => `# TYPE sglang:${name}_total counter\nsglang:${name}_total 7\n`,
+    );
+    rig.pods('chat', 2, totals.join(''));
+    await rig.round();
+    expect(rig.cluster.condition('p', 'MetricMissing')?.message).toContain(
+      'slo: pod chat-1 does not expose sglang:num_running_reqs, sglang:num_queue_reqs, by which capacity is learned; give it --enable-metrics, and a first request',
+    );
   });
 
   it('keeps what it learned in the status, at most every five minutes, and goes on from there after a restart', async () => {

@@ -1,5 +1,6 @@
 import type { EngineWindow } from './engine-window';
-import { type BatchRoom, type LatencyGoal, rateAtSlo } from './rate-at-slo';
+import type { BatchRoom, LatencyGoal } from './rate-at-slo';
+import { type RequestPart, rateOfPart } from './request-part';
 import { addWindow, EMPTY_FIT, fittedStep, type StepFit } from './step-fit';
 import type { StepModel, TrafficMix } from './step-model';
 
@@ -20,6 +21,8 @@ export interface CapacityPrior {
   readonly room: BatchRoom;
   /** Data-parallel ranks, each of which is such an engine. */
   readonly ranks: number;
+  /** Absent: it serves whole requests. */
+  readonly part?: RequestPart;
 }
 
 /** Most that the capacity moves in one round, so that one odd window moves no fleet. */
@@ -44,9 +47,9 @@ export function learnCapacity(
 ): LearnedCapacity {
   const fit = windows.reduce(addWindow, known.fit);
   if (mix === undefined) return { ...known, fit };
-  const expected = prior.ranks * rateAtSlo(prior.step, mix, goal, prior.room);
+  const expected = prior.ranks * rateOfPart(prior.part, prior.step, mix, goal, prior.room);
   if (!(expected > 0)) return { ...known, fit };
-  const fitted = prior.ranks * rateAtSlo(learnedStep({ ...known, fit }, prior), mix, goal, prior.room);
+  const fitted = prior.ranks * rateOfPart(prior.part, learnedStep({ ...known, fit }, prior), mix, goal, prior.room);
   // Without a goal capacities are compared at one batch, and what was served at another says nothing.
   const wanted = goal === undefined ? fitted : Math.min(Math.max(fitted, servedWithin(goal, windows)), servedAtMost(windows));
   const moved = clampTo(wanted / expected, known.factor * (1 - MOST_CHANGE), known.factor * (1 + MOST_CHANGE));
@@ -61,11 +64,11 @@ export function learnedStep({ fit, start }: Omit<LearnedCapacity, 'factor'>, { s
 /** Requests per second of `mix` that one engine carries within the goal, by what was learned. */
 export function learnedRate(
   { factor }: LearnedCapacity,
-  { step, room, ranks }: CapacityPrior,
+  { step, room, ranks, part }: CapacityPrior,
   mix: TrafficMix,
   goal: LatencyGoal | undefined,
 ): number {
-  return factor * ranks * rateAtSlo(step, mix, goal, room);
+  return factor * ranks * rateOfPart(part, step, mix, goal, room);
 }
 
 /** Standard deviations by which a count of few requests may be off. */

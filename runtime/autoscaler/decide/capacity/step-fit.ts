@@ -22,6 +22,9 @@ const PRIOR_SIGMA = 0.5;
 /** Mean decoding batch from which an engine has work all the time: with Poisson arrivals it is idle for e⁻⁵ = 0.7 % of it. */
 const BUSY_BATCH = 5;
 
+/** Waiting prompts from which an engine that only prefills has hardly been idle since it had as many before. An assumption. */
+const BUSY_QUEUE = 5;
+
 /** Steps from which the means of a window say something. */
 const LEAST_STEPS = 20;
 
@@ -29,8 +32,12 @@ const LEAST_STEPS = 20;
 export function meanStep(
   window: EngineWindow,
 ): { readonly stepMs: number; readonly sequences: number; readonly prefillTokens: number } | undefined {
-  const { decodeMs, decodeTokens, prefillTokens, running } = window;
+  const { decodeMs, decodeTokens, prefillTokens, running, waiting } = window;
   const spanMs = window.spanMs * window.ranks;
+  if (decodeTokens === 0 && window.steps !== undefined && window.steps >= LEAST_STEPS && Math.min(...waiting) >= BUSY_QUEUE) {
+    // Others decode. What had a queue before and after was at work in between.
+    return { stepMs: spanMs / window.steps, sequences: 0, prefillTokens: prefillTokens / window.steps };
+  }
   if (!(spanMs > 0) || decodeTokens <= 0 || Math.min(...running) <= 0 || decodeMs / spanMs < BUSY_BATCH) return undefined;
   // Steps weighted by their batch have the mean length decodeMs ÷ decodeTokens; without a count it stands for that of all.
   const steps = window.steps ?? (spanMs * decodeTokens) / decodeMs;

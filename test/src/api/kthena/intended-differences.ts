@@ -73,6 +73,22 @@ export const intendedDifferences: readonly IntendedDifference[] = [
     reason: 'latency as a goal of scaling is an extension of the kind',
   },
   {
+    kind: 'AutoscalingPolicy',
+    path: '.spec.disaggregatedTarget.per',
+    facet: 'field',
+    theirs: 'absent',
+    ours: 'present',
+    reason: 'bounds of roles are totals, and those of each serving group when it is said',
+  },
+  {
+    kind: 'AutoscalingPolicyBinding',
+    path: '.spec.disaggregatedTarget.per',
+    facet: 'field',
+    theirs: 'absent',
+    ours: 'present',
+    reason: 'bounds of roles are totals, and those of each serving group when it is said',
+  },
+  {
     kind: 'ModelRoute',
     path: '.spec.sessionAffinity',
     facet: 'field',
