@@ -54,7 +54,8 @@ export function decideByLeastCost(
   };
   const { count, history } = decideCount(spec, demand, memory[TOTAL], observation);
   // Where nothing is known, the sum over all bounds is no reason to grow one pool for another.
-  const isBlind = rest?.wake !== 'wanted' && count.verdicts.every(({ replicas }) => replicas === undefined);
+  const isWaking = rest?.wake === 'wanted' && current.every((replicas) => replicas === 0);
+  const isBlind = !isWaking && count.verdicts.every(({ replicas }) => replicas === undefined);
   const isDecided = count.isDecided && !isBlind;
   const wanted = isDecided
     ? nextMix(startable, current, count.replicas)

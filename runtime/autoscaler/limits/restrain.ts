@@ -70,7 +70,7 @@ function withSteps({ policy, decision, handles }: Restrainable): Decision {
     const stepped = Math.min(Math.max(calm.desired, calm.current - step), calm.current + step);
     return limited(calm, 'largest-step', Math.min(Math.max(stepped, min), max));
   });
-  return withRatioKept(policy, decision, units);
+  return withShared(policy, decision, units);
 }
 
 function limited(unit: UnitDecision, rule: Rule['rule'], to: number, by?: string): UnitDecision {
@@ -107,7 +107,23 @@ function granted({ policy, decision }: Restrainable, grants: readonly Grant[]): 
     const { replicas, cut } = grants[i]!;
     return limited(unit, 'budget', replicas, cut && sentenceOf(cut));
   });
-  return withRatioKept(policy, decision, units);
+  return withShared(policy, decision, units);
+}
+
+/** What units of one policy owe each other, after each of them was limited by itself. */
+function withShared(policy: Policy, before: Decision, changed: readonly UnitDecision[]): Decision {
+  return withRatioKept(
+    policy,
+    before,
+    policy.spec.target.kind === 'heterogeneous' ? withLoadKept(policy, before, changed) : changed,
+  );
+}
+
+/** A pool does not go for another that may not grow as it should. */
+function withLoadKept(policy: Policy, before: Decision, changed: readonly UnitDecision[]): readonly UnitDecision[] {
+  if (!changed.some(({ desired }, i) => desired < before.units[i]!.desired)) return changed;
+  const specs = unitSpecs(policy);
+  return changed.map((unit, i) => limited(unit, 'starting', Math.max(unit.desired, Math.min(unit.current, specs[i]!.max))));
 }
 
 function sentenceOf({ limit, why }: NonNullable<Grant['cut']>): string {

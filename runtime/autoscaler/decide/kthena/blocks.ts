@@ -2,6 +2,8 @@ import { combineUnits } from '../combine';
 import type { Decided, Memory } from '../decision';
 import type { History } from '../history';
 import type { Observation } from '../observation';
+import { commonRest } from '../pool-loads';
+import { clamp } from '../rules';
 import { decideCount } from '../scaler';
 import type { PolicySpec, TargetSpec } from '../spec';
 import { blockOrder, placeOnPools } from './block-order';
@@ -18,6 +20,7 @@ export function decideByBlocks(
   const { pools, costExpansionRatePercent } = target;
   const { units } = observation;
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const rest = commonRest(units);
   const demand = {
     current: sum(units.map((unit) => unit.current)),
     bounds: { min: sum(pools.map((pool) => pool.min)), max: sum(pools.map((pool) => pool.max)) },
@@ -25,10 +28,16 @@ export function decideByBlocks(
     metrics: combineUnits(units),
     unreadyPods: sum(units.map((unit) => unit.unreadyPods)),
     targets: units.length,
+    ...(rest && { rest }),
   };
   const { count, history } = decideCount(spec, demand, memory[TOTAL], observation);
   const blocks = blockOrder(pools, costExpansionRatePercent);
-  const placed = count.isDecided ? placeOnPools(pools, blocks, count.replicas) : units.map((unit) => unit.current);
+  const isWaking = rest?.wake === 'wanted' && units.every((unit) => unit.current === 0);
+  // Kthena lays the sum on its blocks even where only its bounds are known, and otherwise leaves pools beyond their bounds.
+  const isBlind =
+    spec.algorithm.name === 'default' && !isWaking && count.verdicts.every(({ replicas }) => replicas === undefined);
+  const unplaced = units.map((unit, i) => (isBlind ? clamp(unit.current, pools[i]!) : unit.current));
+  const placed = count.isDecided && !isBlind ? placeOnPools(pools, blocks, count.replicas) : unplaced;
   const recommended = count.recommended === undefined ? undefined : placeOnPools(pools, blocks, count.recommended);
   return {
     decision: {

@@ -54,6 +54,11 @@ const rules = ({ decision }: Decided): string[] => decision.units.flatMap(({ lim
 
 describe('several pools, sized by their common load at least cost', () => {
   it.each<[string, Seen, readonly number[]]>([
+    [
+      'a call for what runs already grows no pool for another',
+      { current: [5, 0], h100: 'missing', l40s: 'missing', rest: { wake: 'wanted' } },
+      [4, 0],
+    ],
     ['what runs stays while it is on target', { current: [1, 1], h100: [30], l40s: [10] }, [1, 1]],
     [
       'a pool that does not start leaves its share to the next cheapest',
