@@ -78,7 +78,7 @@ export function createProgram(interrupted: AbortSignal, exit: ExitStatus): Comma
   addReplayCommand(program, exit);
   addSimulateCommand(program);
   addGetCommand(program);
-  addStatusCommand(program);
+  addStatusCommand(program, exit);
   addExplainCommand(program);
   program.command('router').description('the router alone (kvasir router --help)').helpOption(false);
   program.command('autoscaler').description('the autoscaler alone (kvasir autoscaler --help)').helpOption(false);

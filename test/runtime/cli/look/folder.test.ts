@@ -174,3 +174,33 @@ describe('kvasir status of a folder', () => {
     ]);
   });
 });
+
+describe('kvasir status --fail-if', () => {
+  const broken = [...chat, modelRouteOf('lost', { modelName: 'lost', to: 'nowhere' })];
+
+  it('ends with 1 and names each model that has what is asked for', async () => {
+    const folder = folderOf(...broken);
+    const { code, lines } = await runCli('status', '--cluster', folder, '--fail-if', 'error,notrunning');
+    expect(code).toBe(1);
+    expect(lines.filter((line) => line.startsWith('failed: '))).toEqual([
+      'failed: default/chat is NotRunning',
+      'failed: default/lost has 1 error',
+    ]);
+  });
+
+  it('looks at the models that are named alone, and says it in the document', async () => {
+    const folder = folderOf(...broken);
+    const one = await runCli('status', 'chat', '--cluster', folder, '--fail-if', 'warning', '--json');
+    expect([one.code, (JSON.parse(one.stdout) as { failed: unknown }).failed]).toEqual([0, []]);
+    const other = await runCli('status', 'lost', '--cluster', folder, '--fail-if', 'warning', '--json');
+    expect([other.code, (JSON.parse(other.stdout) as { failed: unknown }).failed]).toEqual([
+      1,
+      ['failed: default/lost has 1 error'],
+    ]);
+  });
+
+  it('is refused with what can be asked for', async () => {
+    const { code, lines } = await runCli('status', '--cluster', folderOf(...chat), '--fail-if', 'error,sad');
+    expect([code, lines.at(-1)]).toEqual([2, expect.stringContaining('"sad" is none of error, warning, Degraded, Starting')]);
+  });
+});
