@@ -8,6 +8,10 @@ import { disaggregatedRules, metricRules, scalingTargetRules, setTargets } from 
 /** Kthena's webhook: longest period, window and hold. */
 const MAX_DURATION_MS = 30 * 60_000;
 
+/** Kthena's webhook refuses a policy without metrics, whatever else it says. */
+const METRIC_BESIDE_SLO =
+  'name at least one metric beside slo, such as { name: running, targetValue: 64 } with metricSources: { running: { pod: { name: "vllm:num_requests_running" } } }; the greater demand of the two counts';
+
 /** What Kthena's webhook asks of a policy. A policy without target is allowed: a binding may name it. */
 export function* autoscalingPolicyRules({ spec }: AutoscalingPolicy): Iterable<Problem> {
   const { metrics = [], slo, schedules = [], behavior } = spec;
@@ -18,7 +22,12 @@ export function* autoscalingPolicyRules({ spec }: AutoscalingPolicy): Iterable<P
   yield* metricRules(metrics, 'spec.metrics');
   yield* scalingTargetRules(spec);
   if (metrics.length === 0 && targets.some((target) => target !== 'disaggregatedTarget')) {
-    yield error('spec.metrics', 'autoscaling/no-metrics', 'missing', 'name at least one metric');
+    yield error(
+      'spec.metrics',
+      'autoscaling/no-metrics',
+      'missing',
+      slo === undefined ? 'name at least one metric' : METRIC_BESIDE_SLO,
+    );
   }
   yield* disaggregatedRules(spec, metrics);
   yield* scheduleRules(schedules);

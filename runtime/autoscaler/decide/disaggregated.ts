@@ -1,5 +1,6 @@
 import type { Limit } from './behavior';
 import type { Decided, Memory, UnitDecision } from './decision';
+import { heldBack } from './held-back';
 import type { Observation, UnitObservation } from './observation';
 import { type RatioRepair, repairRatio } from './ratio';
 import { type Bounds, clamp } from './rules';
@@ -29,10 +30,15 @@ export function decideDisaggregated(
   const { units, repair } =
     spec.algorithm.name === 'kthena'
       ? withRatio(target, roles, [])
-      : withRatio(target, heldBack(allOrNone(roles, target.roles), target.roles, observation.units), observation.units);
+      : withRatio(
+          target,
+          allOrNone(roles, target.roles).map((unit, i) => heldBack(unit, target.roles[i]!, observation.units[i]!)),
+          observation.units,
+        );
   const decided = observation.isViewStale ? units.map(withoutScaleDown) : units;
+  const isRatioViolated = repair?.isViolated === true || (observation.isViewStale && isRatioBroken(target, decided));
   return {
-    decision: { units: decided, isRatioAdjusted: repair?.isAdjusted ?? false, isRatioViolated: repair?.isViolated ?? false },
+    decision: { units: decided, isRatioAdjusted: repair?.isAdjusted ?? false, isRatioViolated },
     memory: nextMemory,
   };
 }
@@ -66,24 +72,6 @@ function allOrNone(units: readonly UnitDecision[], roles: readonly UnitSpec[]): 
   });
 }
 
-/**
- * Replicas that are on their way stay, since no other role takes their share; more are not asked for. One is tried in any case, and so is
- * what a minimum asks for: without this role nothing is served. It is said as long as fewer start than are asked for.
- */
-function heldBack(
-  units: readonly UnitDecision[],
-  roles: readonly UnitSpec[],
-  seen: readonly UnitObservation[],
-): readonly UnitDecision[] {
-  return units.map((unit, i) => {
-    const { backOff } = seen[i]!;
-    if (backOff === undefined || unit.desired <= backOff.most) return unit;
-    const to = Math.min(unit.desired, Math.max(1, roles[i]!.min, unit.current, backOff.most));
-    const limit: Limit = { rule: 'back-off', from: unit.desired, to, by: `${unit.name}: ${backOff.reason}` };
-    return { ...unit, desired: to, limits: [...unit.limits, limit] };
-  });
-}
-
 /** @param seen of the roles, for those that do not start: the ratio is then that to the replicas that did. */
 function withRatio(
   { roles, ratio }: { readonly roles: readonly UnitSpec[]; readonly ratio?: RatioSpec },
@@ -94,15 +82,21 @@ function withRatio(
   const denominator = roles.findIndex((role) => role.name === ratio?.denominatorRole);
   if (ratio === undefined || numerator < 0 || denominator < 0) return { units };
   const isAnyStuck = seen.some(({ backOff }) => backOff !== undefined);
-  const sides = units.map(({ desired, current }, i): { readonly count: number; readonly bounds: Bounds } => {
+  const sides = units.map(({ desired, current, mode }, i): { readonly count: number; readonly bounds: Bounds } => {
     const role = roles[i]!;
     const started = seen[i]?.backOff?.most;
     if (started !== undefined) {
       const count = Math.max(1, Math.min(desired, started));
       return { count, bounds: { min: count, max: count } };
     }
-    // What runs is not taken away for what does not start.
-    return { count: desired, bounds: isAnyStuck ? { ...role, min: Math.max(role.min, Math.min(current, desired)) } : role };
+    // Exactly as in Kthena only the bounds count.
+    if (seen.length === 0) return { count: desired, bounds: role };
+    // Panic takes nothing away, and what runs is not taken away for what does not start. The last replica stays: see `allOrNone`.
+    const isKept = isAnyStuck || mode === 'Panic';
+    return {
+      count: desired,
+      bounds: { ...role, min: Math.max(role.min, isKept ? Math.min(current, desired) : Math.min(1, desired)) },
+    };
   });
   const repair = repairRatio(
     { numerator: sides[numerator]!.count, denominator: sides[denominator]!.count },
@@ -117,6 +111,16 @@ function withRatio(
     return { ...unit, desired: to, limits: [...unit.limits, limit] };
   });
   return { units: repaired, repair };
+}
+
+/** Whether the ratio does not hold for `units` as they are. */
+function isRatioBroken({ ratio }: { readonly ratio?: RatioSpec }, units: readonly UnitDecision[]): boolean {
+  const numerator = units.find(({ name }) => name === ratio?.numeratorRole)?.desired;
+  const denominator = units.find(({ name }) => name === ratio?.denominatorRole)?.desired;
+  if (ratio === undefined || numerator === undefined || denominator === undefined) return false;
+  const asIs = (count: number): Bounds => ({ min: count, max: count });
+  return repairRatio({ numerator, denominator }, { numerator: asIs(numerator), denominator: asIs(denominator) }, ratio)
+    .isViolated;
 }
 
 function withoutScaleDown(unit: UnitDecision): UnitDecision {

@@ -172,3 +172,47 @@ describe('a pool whose pods find no node', () => {
     });
   });
 });
+
+describe('a target whose pods do not start', () => {
+  it.each([
+    [
+      'no node has room for pod chat-1',
+      { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+    ],
+    [
+      'the image of container engine of pod chat-1: ImagePullBackOff',
+      {
+        phase: 'Pending',
+        containerStatuses: [
+          { name: 'engine', ready: false, restartCount: 0, state: { waiting: { reason: 'ImagePullBackOff' } } },
+        ],
+      },
+    ],
+    [
+      'container engine of pod chat-1 ends again and again',
+      {
+        phase: 'Running',
+        containerStatuses: [
+          { name: 'engine', ready: false, restartCount: 4, state: { waiting: { reason: 'CrashLoopBackOff' } } },
+        ],
+      },
+    ],
+  ])('is not grown further, and says that %s', async (message, status) => {
+    await open();
+    rig.cluster.target('Deployment', 'chat', 2).put(rig.policy('p', 'chat'));
+    rig.cluster.put(readyPod('chat-0', { app: 'chat' }, '127.0.1.1'));
+    rig.cluster.put({ ...readyPod('chat-1', { app: 'chat' }, ''), status } as Pod);
+    rig.pages.byHost.set('127.0.1.1', runningPage(20));
+    for (let i = 0; i < 22; i++) await rig.round();
+    expect(replicas('chat')).toBe(2);
+    rig.pages.byHost.set('127.0.1.1', runningPage(80));
+    for (let i = 0; i < 3; i++) await rig.round();
+    expect(replicas('chat')).toBe(2);
+    expect(rig.cluster.condition('p', 'Limited')).toMatchObject({
+      status: 'True',
+      reason: 'BackingOff',
+      message: expect.stringContaining(message),
+    });
+    expect(rig.decisions.at(-1)!.units[0]!.limits).toContainEqual(expect.objectContaining({ rule: 'back-off', to: 2 }));
+  });
+});

@@ -17,6 +17,14 @@ function policyWith(fields: Fields): AutoscalingPolicy {
 
 describe('an AutoscalingPolicy', () => {
   const target = 'spec.homogeneousTarget.target';
+
+  it('with an SLO alone says what to write beside it', () => {
+    const policy = withFields(autoscalingPolicy, { 'spec.metrics': undefined, 'spec.slo': { ttftMs: 500 } });
+    const [finding] = decodeObject(policy).findings;
+    expect(finding).toMatchObject({ code: 'autoscaling/no-metrics', field: 'spec.metrics' });
+    expect(finding!.remedy).toContain('name at least one metric beside slo, such as { name: running, targetValue: 64 }');
+  });
+
   it.each<Row>([
     ['may be as short as this', {}, []],
     ['may have no target, for a binding to name it', { 'spec.homogeneousTarget': undefined }, []],
