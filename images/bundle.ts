@@ -7,6 +7,7 @@ import { build, type Metafile } from 'esbuild';
 const BUNDLES: Readonly<Record<string, string>> = {
   'runtime/router/main.ts': 'images/router/main.js',
   'runtime/autoscaler/main.ts': 'images/autoscaler/main.js',
+  'runtime/downloader/main.ts': 'images/downloader/main.js',
   'runtime/cli/main.ts': 'cli/main.js',
   'runtime/simulator/index.ts': 'simulator/index.js',
 };

@@ -18,6 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'runtime/simulator': ['src', 'runtime/lib'],
   'runtime/router': ['src', 'runtime/lib', 'runtime/cluster'],
   'runtime/autoscaler': ['src', 'runtime/lib', 'runtime/cluster'],
+  'runtime/downloader': ['src', 'runtime/lib'],
   'runtime/cli': ['src', 'runtime'],
   images: [],
 };

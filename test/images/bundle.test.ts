@@ -15,13 +15,16 @@ describe('the bundles, away from node_modules', () => {
   }, 60_000);
   afterAll(() => rmSync(out, { recursive: true, force: true }));
 
-  it.each(['images/router', 'images/autoscaler', 'cli', 'simulator'])('%s has the notices of the packages in it', (folder) => {
-    const notices = readFileSync(join(out, folder, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
-    expect(notices).toMatch(/^\S+ \d+\.\d+\.\d+\S* \((MIT|Apache-2\.0|ISC|BSD-\d-Clause|0BSD)\)/m);
-    expect(notices).not.toContain('(undefined)');
-  });
+  it.each(['images/router', 'images/autoscaler', 'images/downloader', 'cli', 'simulator'])(
+    '%s has the notices of the packages in it',
+    (folder) => {
+      const notices = readFileSync(join(out, folder, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
+      expect(notices).toMatch(/^\S+ \d+\.\d+\.\d+\S* \((MIT|Apache-2\.0|ISC|BSD-\d-Clause|0BSD)\)/m);
+      expect(notices).not.toContain('(undefined)');
+    },
+  );
 
-  it.each(['images/router', 'images/autoscaler', 'cli', 'simulator'])(
+  it.each(['images/router', 'images/autoscaler', 'images/downloader', 'cli', 'simulator'])(
     '%s is ASCII, since one character beyond Latin-1 doubles the memory of the whole text',
     (folder) => {
       const file = folder === 'simulator' ? 'index.js' : 'main.js';
@@ -57,6 +60,23 @@ describe('the bundles, away from node_modules', () => {
     await lineOf(child, /"msg":"serving/);
     child.kill('SIGTERM');
     expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
+  });
+
+  it('the downloader image says in one line what is wrong, and ends with 1', () => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(out, 'images/downloader/main.js'), '--source', 'pvc://no/such'],
+      {
+        encoding: 'utf8',
+        cwd: out,
+        env: { HOME: out },
+      },
+    );
+    expect({ status, stdout, stderr }).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^--source: \/no\/such is no folder; .*\n$/),
+    });
   });
 
   it('the simulator is a library', () => {
