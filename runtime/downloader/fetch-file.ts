@@ -1,6 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { KvasirError } from '../../src/errors';
+import { isDiskError } from './disk-error';
 import { type Http, PassingError, type Retries, reasonOf } from './http';
 import { PartFile, type Piece } from './part-file';
 import type { Progress } from './progress';
@@ -140,14 +141,11 @@ async function take(body: AsyncIterable<unknown>, length: number, handle: (bytes
       await handle(bytes);
     }
   } catch (error) {
-    if (error instanceof PassingError || isOfDisk(error)) throw error;
+    // Undici's own errors have codes of their own.
+    if (error instanceof PassingError || error instanceof KvasirError || isDiskError(error)) throw error;
     throw new PassingError(`the connection broke (${reasonOf(error)})`);
   }
   if (taken < length) throw new PassingError(`an answer ended after ${taken} of ${length} bytes`);
-}
-
-function isOfDisk(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EIO', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 function identityOf({ bytes, digest, url }: RemoteFile): string {

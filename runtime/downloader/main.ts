@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { exitWith, runImage } from '../lib/image-program';
+import { writingTo } from './disk-error';
 import { downloadRepository } from './download';
 import { linkFolder } from './local-folder';
 import { readSettings } from './settings';
@@ -35,12 +36,12 @@ async function run({ source, outputDir, maxWorkers, config, include, exclude }: 
   const folder = resolve(outputDir.replace(/^~(?=\/|$)/, homedir()));
   const from = parseSource(source);
   const settings = readSettings(config, process.env);
-  if (from.kind === 'folder') {
-    await linkFolder(from.path, folder, { include, exclude }, say);
-    return;
-  }
-  const { repository } = from;
-  await downloadRepository({ repository, settings, folder, workers: maxWorkers, patterns: { include, exclude }, say });
+  const patterns = { include, exclude };
+  await writingTo(folder, () =>
+    from.kind === 'folder'
+      ? linkFolder(from.path, folder, patterns, say)
+      : downloadRepository({ repository: from.repository, settings, folder, workers: maxWorkers, patterns, say }),
+  );
 }
 
 function workersOf(text: string): number {

@@ -210,7 +210,7 @@ describe('a hub that fails', () => {
 });
 
 describe('several downloads into one folder', () => {
-  it('fetch everything once', async () => {
+  it('fetch everything once, whoever comes first (W98)', async () => {
     const folder = await open();
     const said = await Promise.all(Array.from({ length: 4 }, () => download(folder)));
     expectFiles(folder);
@@ -219,7 +219,7 @@ describe('several downloads into one folder', () => {
     expect(said.filter((lines) => / was downloaded by another| is there already/.test(lines.at(-1)!))).toHaveLength(3);
   });
 
-  it('go on where one died that had the lock', async () => {
+  it('go on where one died that had the lock (W98)', async () => {
     const folder = await open();
     writeFileSync(join(folder, '.lock'), 'dead-pod 7 x');
     const past = new Date(Date.now() - 60_000);

@@ -57,8 +57,23 @@ describe('the program', () => {
   });
 });
 
+it('a folder that cannot be written is told in one line', async () => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  const hub = await ModelHub.start([{ path: 'config.json', content: Buffer.from('{}') }]);
+  const config = JSON.stringify({ hf_endpoint: hub.endpoint });
+  try {
+    expect(await run('--source', 'org/model', '--config', config, '--output-dir', join(file, 'below'))).toEqual({
+      code: 1,
+      text: `--output-dir: ${join(file, 'below')} cannot be written (ENOTDIR); mount a volume there that the user of the container may write [download/disk]\n`,
+    });
+  } finally {
+    await hub.close();
+  }
+});
+
 describe('a folder of a volume', () => {
-  it('is linked, not copied, and linked again where it changed', async () => {
+  it('is linked, not copied (W100), and linked again where it changed', async () => {
     const [from, to] = [temporaryFolder(), join(temporaryFolder(), 'model')];
     mkdirSync(join(from, 'sub'));
     writeFileSync(join(from, 'a.json'), 'a');
