@@ -310,7 +310,9 @@ function familiesOf(policies: readonly Policy[]): ReadonlySet<string> {
     ...named,
     // Any target may have pods to drain.
     ...IDLE_FAMILIES,
-    ...(queries.some(({ source }) => source.kind === 'router') ? ROUTER_FAMILIES : []),
+    ...(policies.some(({ goal }) => goal !== undefined) || queries.some(({ source }) => source.kind === 'router')
+      ? ROUTER_FAMILIES
+      : []),
     ...(policies.some(({ mayRest }) => mayRest) ? [ROUTER_REQUESTS] : []),
     ...(policies.some(learnsCapacity) ? CAPACITY_FAMILIES : []),
   ]);

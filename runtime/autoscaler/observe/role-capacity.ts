@@ -2,6 +2,7 @@ import { goalOfPart, tokenDemand, tokensOfPart } from '../decide/capacity/reques
 import type { MetricObservation, UnitObservation } from '../decide/observation';
 import type { Policy, PolicyUnit } from '../policy';
 import type { PoolRate } from './capacity-book';
+import { heldDemand, withHeld } from './held-demand';
 import { poolEngine } from './pool-engine';
 import { poolWindows } from './pool-windows';
 import { replicaDemands } from './replica-demands';
@@ -48,7 +49,11 @@ export async function withRoleCapacity(
     const reason = `even a lone request is slower than spec.slo in role ${unit.name}; widen it, or take faster replicas`;
     return { ...missing(unit, reason), learned };
   }
-  const values = replicaDemands(pods, recent, named.role, (window) => tokenDemand(part, window, mix));
+  const held = (await heldDemand(named, pods, view)) * tokensOfPart(part, mix);
+  const values = withHeld(
+    replicaDemands(pods, recent, named.role, (window) => tokenDemand(part, window, mix)),
+    held,
+  );
   const reading: MetricObservation['reading'] =
     values.length > 0 ? { kind: 'samples', values, over: 'window' } : { kind: 'missing', reason: whyNone };
   return { seen: withSloMetric(unit, { targetValue: rate!.rate * tokensOfPart(part, mix), reading }), learned };

@@ -2,6 +2,7 @@ import { demandRate, trafficOf } from '../decide/capacity/traffic';
 import type { MetricObservation, UnitObservation } from '../decide/observation';
 import type { Policy } from '../policy';
 import type { PoolRate } from './capacity-book';
+import { heldDemand, withHeld } from './held-demand';
 import { tokensPerSecond } from './pool-capacity';
 import { poolEngine } from './pool-engine';
 import { poolWindows } from './pool-windows';
@@ -62,10 +63,16 @@ export async function withCapacity(
     const reason = 'even a lone request is slower than spec.slo on one of the targets; widen it, or take faster replicas';
     return { seen: units.map((unit) => withSloMetric(unit, { reading: { kind: 'missing', reason } })), learned };
   }
+  const demands = units.map((_, i) =>
+    replicaDemands(handles[i]!.pods, pools[i]!.recent, undefined, (window) => demandRate(trafficOf(window))),
+  );
+  // Pools serve the same requests: what waits for them is counted once.
+  const held = goal === undefined ? 0 : await heldDemand(policy.units[0]!, handles[0]!.pods, view);
+  const replicas = demands.reduce((sum, values) => sum + values.length, 0);
   const seen = units.map((unit, i): UnitObservation => {
     const compared = spec.target.kind === 'heterogeneous' ? { ...unit, capacity: capacities[i]! } : unit;
     if (goal === undefined) return compared;
-    const values = replicaDemands(handles[i]!.pods, pools[i]!.recent, undefined, (window) => demandRate(trafficOf(window)));
+    const values = withHeld(demands[i]!, held, demands[i]!.length / replicas);
     const reading: MetricObservation['reading'] =
       values.length > 0 ? { kind: 'samples', values, over: 'window' } : { kind: 'missing', reason: pools[i]!.whyNone };
     return withSloMetric(compared, { targetValue: least, reading });

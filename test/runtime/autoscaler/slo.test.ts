@@ -2,6 +2,8 @@ import type { KubeObject } from '../../../src/api/meta';
 import { Annotations } from '../../../src/labels';
 import { AutoscalerRig } from '../../helpers/autoscaler-rig';
 import { readyPod } from '../../helpers/fake-autoscaler-cluster';
+import { modelRoute } from '../../helpers/router-harness';
+import { serverFor } from '../../helpers/workload-objects';
 
 let rig: AutoscalerRig;
 
@@ -72,6 +74,33 @@ describe('a policy with spec.slo', () => {
     policy({ itlMs: 400 });
     await serve(2, 1, 12, 6);
     expect(rig.decisions.at(-1)!.units[0]!.verdicts).toContainEqual({ name: 'slo', replicas: 1 });
+  });
+
+  it('counts what routers hold, of which engines know nothing, and of its own models alone', async () => {
+    const pageOf = (mine: number, other: number): string =>
+      `# TYPE kthena_router_fairness_queue_size gauge
+kthena_router_fairness_queue_size{model="m",user_id="_all"} ${mine}
+kthena_router_fairness_queue_size{model="other",user_id="_all"} ${other}
+`;
+    const asked = async (held: string): Promise<number> => {
+      rig.pages.byHost.set('127.0.7.1', held);
+      await serve(2, 1, 12, 6);
+      return rig.decisions.at(-1)!.units[0]!.verdicts.find(({ name }) => name === 'slo')!.replicas!;
+    };
+    policy({ itlMs: 400 });
+    const router = readyPod('router', { app: 'kvasir-router' }, '127.0.7.1');
+    const portMap = { 'kvasir.dev/port-map': `9090=${rig.pages.port}` };
+    rig.cluster.templates.set('chat', [
+      { metadata: { name: 'chat', annotations, labels: { app: 'chat' } }, spec: { containers: containers() } },
+    ]);
+    rig.cluster.put(
+      { ...router, metadata: { ...router.metadata, annotations: portMap } },
+      serverFor('chat'),
+      modelRoute('m', 'chat', { modelName: 'm' }),
+    );
+    expect(await asked(pageOf(0, 60_000))).toBe(1);
+    // A hundred a second more, for a minute.
+    expect(await asked(pageOf(6_000, 0))).toBeGreaterThan(2);
   });
 
   it('says so when no replica can be that fast', async () => {
