@@ -64,7 +64,7 @@ describeHere('router and autoscaler while the Kubernetes API is in trouble', () 
     await rig.admin.apply(modelRouteOf(model, { modelName: model, to: 'chat' }), policyAt(minReplicas));
     // Pods come later: controllers wait longer than the images before they ask an API again that was away.
     const isScaled = async () => (await rig.deployed(engines))!.spec.replicas === replicas;
-    await Promise.all([rig.answers(200, model), rig.admin.until(`${replicas} replicas are asked for`, isScaled, 60_000)]);
+    await Promise.all([rig.answers(200, model), rig.admin.until(`${replicas} replicas are asked for`, isScaled, 120_000)]);
   }
 
   /** Rounds of the autoscaler that began after `sinceMs` and saw the load. */
@@ -83,7 +83,7 @@ describeHere('router and autoscaler while the Kubernetes API is in trouble', () 
     rig.proxy.expireWatches();
     await bothSeeChanges(3, 3);
     await rig.admin.until('both have listed anew', () => lists() >= before + 2);
-  }, 90_000);
+  }, 150_000);
 
   it('go on after a time in which every request was throttled', async () => {
     rig.proxy.cutWatches();
@@ -94,7 +94,7 @@ describeHere('router and autoscaler while the Kubernetes API is in trouble', () 
     expect(rig.proxy.seen.length - seen).toBeLessThan(200);
     await rig.proxy.heal();
     await bothSeeChanges(1, 2);
-  }, 90_000);
+  }, 150_000);
 
   it('asked for nothing that they may not', () => {
     expect([...rig.proxy.forbidden]).toEqual([]);
@@ -105,7 +105,7 @@ describeHere('router and autoscaler while the Kubernetes API is in trouble', () 
     await rig.plane.startApi();
     await bothSeeChanges(3, 3);
     await bothSeeChanges(1, 2);
-  }, 150_000);
+  }, 280_000);
 
   it('outlive 30 s without any API: all requests are answered, nothing is scaled, and what changed comes after', async () => {
     const generation = async () => (await rig.admin.get(engines))!.metadata.generation;
@@ -127,14 +127,14 @@ describeHere('router and autoscaler while the Kubernetes API is in trouble', () 
     // Without its Lease it ended, and was started while there was no API.
     expect(rig.autoscaler.restarts).toBeGreaterThan(restarts);
     expect(rig.router.restarts).toBe(0);
-  }, 180_000);
+  }, 280_000);
 
   it('asked for nothing that they may not, once the API server knew its roles again', async () => {
     // One that has just started forbids everything for a moment.
     rig.proxy.forbidden.clear();
     await bothSeeChanges(1, 2);
     expect([...rig.proxy.forbidden]).toEqual([]);
-  }, 90_000);
+  }, 150_000);
 });
 
 interface Round {
